@@ -1,7 +1,8 @@
-"""The type decides: with no other checks, a verdict is ok exactly when the type's own JSON validator accepts what the reply says.
+"""The type decides: without other checks, a verdict is ok exactly if the type's own JSON validator accepts the value in
+the reply.
 
-`tests/contract/agreement` holds the annotations, the replies and what must become of them, written by hand. First pydantic
-and msgspec are asked whether that table is right, then trueup.
+`tests/contract/agreement` contains the annotations, the replies and the expected results, written by hand. First the
+table is compared with pydantic and msgspec, then trueup with the table.
 """
 
 import datetime as dt
@@ -106,7 +107,7 @@ def test_the_type_decides(name: str, case: Case) -> None:
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_fence_and_prose_do_not_change_the_judgement(name: str) -> None:
     for case in map(wrapped, BY_NAME[name].cases):
-        # Where the type takes any text, the whole reply is a second reading of one whose value is refused.
+        # If the type accepts any text, the whole reply is a second reading if the first one is refused.
         if "broken" not in case.kind and (case.accepted or judgement(BY_NAME[name], case.reply) is REFUSED):
             compare(name, case)
 
@@ -120,7 +121,7 @@ def test_without_our_coercion_the_type_alone_decides(name: str) -> None:
         fair = either_judgement(row, value)
         verdict = alone.check(json.dumps(value))
         if any(fix.code == "W007" for fix in verdict.fixes):
-            continue  # `{"value": 5}` for a number: what is recovered is the 5
+            continue  # `{"value": 5}` for a number: the recovered value is 5
         got = verdict.unwrap() if verdict.ok else REFUSED
         assert any(same(got, one) for one in fair), value
         if REFUSED not in fair:
@@ -153,15 +154,16 @@ def test_without_our_coercion_the_parameters_alone_decide(name: str) -> None:
     alone = Contract(tools=[tool.function], coerce="off")
     first = next(case for case in tool.cases if case.kind == "valid")
     for value in mutations(first.written):
-        if isinstance(value, dict) and "unasked" not in value:  # an argument nobody asked for is another matter
+        if isinstance(value, dict) and "unasked" not in value:  # an unexpected argument is reported separately
             done = execute(check_call(alone, tool, json.dumps(value)), [tool.function]).done
             got = done[0].value if done else REFUSED
             assert any(same(got, one) for one in either_arguments(tool, value)), value
 
 
 def differences(written: Any, kept: Any, path: str = "$") -> Iterator[str]:
-    """Where a value differs from what the reply wrote at the same place. Defaults that the type fills in are no concern here, nor
-    is the order of a list: sets have none."""
+    """The places at which a value differs from the reply. Defaults that the type fills in are ignored, and so is the
+    order of a list, because sets have none.
+    """
     if isinstance(written, dict) and isinstance(kept, dict):
         for key in written.keys() & kept.keys():
             yield from differences(written[key], kept[key], f"{path}.{key}")
@@ -183,7 +185,7 @@ def same_time(written: Any, kept: Any) -> bool:
 
 
 def kept_as_written(written: Any, kept: Any) -> bool:
-    """All that the reply wrote is there, with the same types; an integer may be a float."""
+    """Everything in the reply is present, with the same types; an integer may be a float."""
     if isinstance(written, dict):
         return isinstance(kept, dict) and all(
             key in kept and kept_as_written(written[key], kept[key]) for key in written
@@ -194,8 +196,9 @@ def kept_as_written(written: Any, kept: Any) -> bool:
 
 
 def reported(path: str, verdict: Verdict[Any]) -> bool:
-    """A fix of the coercion, or of the type itself, at this place, around it or within it. A string that holds the whole value
-    as JSON is opened by the reader (W008)."""
+    """A fix of the coercion, or of the type itself, at this place, around it or inside it. A string that contains the
+    whole value as JSON is opened by the reader (W008).
+    """
     paths = [fix.path for fix in verdict.fixes if fix.code.startswith("C") or fix.code == "W008"]
     return any(_within(path, other) or _within(other, path) for other in paths)
 
@@ -213,7 +216,7 @@ def test_no_change_is_silent(name: str) -> None:
             continue
         kept = dumped(row, verdict.unwrap())
         if "**********" in str(kept):
-            continue  # a secret is not written out
+            continue  # a secret is not written
         assert [path for path in differences(case.written, kept) if not reported(path, verdict)] == [], case.reply
         if case.kind == "valid" and kept_as_written(case.written, kept):
             assert verdict.fixes == (), case.reply

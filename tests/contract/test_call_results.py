@@ -1,4 +1,4 @@
-"""T11: judged first, then only what passed is run, and every call is answered."""
+"""T11: calls are judged first, only those that pass are run, and every call is answered."""
 
 import asyncio
 import datetime as dt
@@ -280,7 +280,7 @@ def test_the_functions_by_their_names_are_tools_and_registry_alike() -> None:
 
 
 def check_slot(day: int) -> str:
-    """Look whether a day is free."""
+    """Check whether a day is free."""
     ran.append(("check_slot", day))
     if day > 31:
         raise TimeoutError

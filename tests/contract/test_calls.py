@@ -1,4 +1,4 @@
-"""T2, T4, T5, T8 to T10: the calls of a reply judged under a contract, and the contradictions of the source."""
+"""T2, T4, T5, T8 to T10: the calls of a reply under a contract, and contradictions in the sources."""
 
 import json
 from random import Random
@@ -585,7 +585,7 @@ def test_no_text_makes_the_search_for_calls_fail(text: str) -> None:
     assert CONTRACT.check("Fine.", context={"history": before}).findings == ()
 
 
-# -- arguments of the wrong type, and outside of an enum ----------------------------------------------
+# -- arguments of the wrong type, and outside an enum ------------------------------------------------
 
 PING = {
     "name": "ping",
@@ -613,7 +613,7 @@ def test_a_wrong_type_is_an_error_unless_the_contract_says_otherwise() -> None:
     assert [(f.code, f.level, f.path) for f in verdict.findings] == [("V001", "warning", "$.calls[0].args.count")]
     assert verdict.ok
     assert verdict.calls[0].args == {"host": "a", "count": "many"}
-    assert pinged(lenient, count="3").calls[0].args["count"] == 3  # what can be mended still is
+    assert pinged(lenient, count="3").calls[0].args["count"] == 3  # values that can be repaired still are
 
 
 @pytest.mark.spec("T5", "T8")

@@ -1,4 +1,4 @@
-"""Contract: its options and what they refuse, what may be handed to a check, limits, and Python types as schemas."""
+"""Contract: its options and the values they refuse, the inputs of a check, limits, and Python types as schemas."""
 
 import dataclasses
 import enum
@@ -216,7 +216,7 @@ def test_a_reply_that_nests_too_deep_is_refused(limit: int, depth: int, around: 
     assert verdict.data is None
 
 
-# -- what may be handed in
+# -- inputs of a check
 
 
 def test_text_bytes_and_replies_are_judged_alike() -> None:

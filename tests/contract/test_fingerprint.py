@@ -1,4 +1,4 @@
-"""Fingerprints: equal for equal rules, another for every change that could change a verdict, the same in every process."""
+"""Fingerprints: equal for equal rules, different if a verdict could differ, the same in every process."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def recursive() -> Any:
 
 
 class Scorer:
-    """A rule with settings of its own; its counter and its client say nothing about the rules."""
+    """A rule with its own settings; its counter and its client are not part of the rules."""
 
     def __init__(self, least: float) -> None:
         self.least = least

@@ -1,4 +1,4 @@
-"""The items of a list, each as soon as it has closed."""
+"""The items of a list, each as soon as it closes."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""A call does not stand in for the value of a schema, and a call that nobody offered is a finding."""
+"""A call does not replace the value of a schema, and a call that was not offered is a finding."""
 
 import asyncio
 import json
@@ -88,7 +88,7 @@ def test_a_call_that_was_answered_does_not_excuse_the_reply_after_it(contract):
 def test_the_request_may_offer_tools_that_the_contract_does_not_know():
     quality = Contract(reply=True)
     reply = completion("I am going to pay the bill for you now, one moment please.")
-    assert quality.check(reply).ok  # who offers what is not known here
+    assert quality.check(reply).ok  # cannot offer tools that are unknown here
     assert quality.check(reply, {"offered": ["pay"]}).ok
     assert codes(quality.check(reply, {"offered": []})) == ["T001"]
     assert codes(quality.check(reply, {"offered": ["ping"]})) == ["T001"]

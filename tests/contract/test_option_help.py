@@ -1,4 +1,4 @@
-"""What a developer sees of a contract: its signature, a line for it, and the name that a misspelled option meant."""
+"""Help for developers: a contract's signature, its `repr`, and the name that a misspelled option meant."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""Each option of a contract is declared once; here every part that reads the declaration is compared with it."""
+"""Each option of a contract is declared once; every part that uses the declaration is compared with it here."""
 
 import inspect
 import json
@@ -23,7 +23,7 @@ from trueup.studio.contracts.kinds import OPENED, is_contract
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FACTS = Facts(labels=100, good=60, bad=40)
 MODEL = Model(FORMAT, [1], [9], 1.0, 0.0, 1.0, 0.0, unfamiliar=1.0, facts=FACTS, evaluation=Evaluation(passed=True))
-# A value of each option that is not its default, with what else the contract needs then.
+# For each option, a value that is not its default, with the other options that it needs.
 SAMPLES: dict[str, dict[str, Any]] = {
     "schema": {"schema": {"type": "object"}},
     "tools": {"tools": [{"name": "ping"}]},
@@ -50,7 +50,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
 
 
 def kept(contract: Contract, name: str) -> Any:
-    """What a contract remembers of an option; a model as plain data."""
+    """The value of an option that a contract stores; a model as plain data."""
     return msgspec.to_builtins(contract._given[name])
 
 

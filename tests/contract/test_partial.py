@@ -1,4 +1,4 @@
-"""What has come so far: coerced and typed like the final value, and free to be kept and compared."""
+"""The value so far: coerced and typed like the final value, and safe to keep and compare."""
 
 import copy
 import datetime as dt
@@ -160,7 +160,7 @@ def test_a_closed_member_is_what_the_whole_value_has_there(contract: Contract[An
     verdict = stream.finish()
     for part, complete in shown:
         assert part.complete == complete
-        # what a type converts is in the data of a verdict only when it is ok
+        # a converted value is in a verdict's data only if the verdict is ok
         if isinstance(verdict.data, dict) and (verdict.ok or not isinstance(stream.partial, Partial)):
             _assert_final(part, verdict)
 
@@ -439,7 +439,7 @@ def test_a_fraction_that_becomes_text_is_as_it_was_written() -> None:
     ],
 )
 def test_a_loop_copies_nothing_however_long_the_list(contract: Contract[Any], item: str) -> None:
-    """One character at a time; what is copied for the states is counted, and grows with the text and no faster."""
+    """One character at a time: the amount of copying for the states grows linearly with the text."""
 
     def copied(size: int) -> int:
         stream = contract.stream()

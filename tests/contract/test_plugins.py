@@ -47,7 +47,7 @@ POINTS = "[trueup.checks]\nno-discount = shopchecks:no_discount\npolite = shopch
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package that offers checks, installed as pip would: a module and its dist-info on the path."""
+    """A package that offers checks, installed like pip does: a module and its dist-info on the path."""
     folder = tmp_path / "site"
     info = folder / "shopchecks-1.0.dist-info"
     info.mkdir(parents=True)
@@ -205,7 +205,7 @@ def test_the_exception_is_the_very_one_that_the_check_raised() -> None:
 
 
 def test_a_check_that_stops_an_iteration_has_a_bug_too() -> None:
-    with pytest.raises(RuntimeError) as caught:  # Python's own word for it
+    with pytest.raises(RuntimeError) as caught:  # Python's own message
         Contract(True, checks=[stops]).check("{}")
     bug = bug_of(caught.value)
     assert bug is not None
@@ -213,7 +213,7 @@ def test_a_check_that_stops_an_iteration_has_a_bug_too() -> None:
 
 
 def too_cheap(verdict: Verdict, context: Any) -> Any:
-    """A check that refuses as a validator does."""
+    """A check that refuses in the way of a validator."""
     yield {"price": verdict.data["price"]}
     if verdict.data["price"] < 1:
         yield Finding("ZZZ001", "$.price", "hardly worth it")
@@ -248,7 +248,7 @@ def test_what_an_asynchronous_check_found_before_it_refused_stays() -> None:
 
 def test_a_refusal_without_words_says_whose_it_is() -> None:
     def bare(verdict: Verdict, context: Any) -> None:
-        raise AssertionError  # pytest gives the words of an assert
+        raise AssertionError  # pytest adds text to an assert
 
     assert Contract(True, checks=[bare]).check("{}").reason == "The check 'bare' refused the reply"
     assert Contract(True, checks=[custom(bare)]).check("{}").reason == "Tried"

@@ -1,7 +1,7 @@
-"""Real replies of a small model (SmolLM2-135M-Instruct, tests/data/smollm2.jsonl) to prompts for one schema.
+"""Real replies from a small model (SmolLM2-135M-Instruct, tests/data/smollm2.jsonl) to prompts for one schema.
 
-What a reply holds is found here without trueup: every object that the standard library can decode anywhere in it
-and that the schema takes as it stands.
+The expected values are found without trueup: every object that the standard library can decode anywhere in a reply and
+that the schema accepts unchanged.
 """
 
 import json
@@ -19,7 +19,7 @@ ROWS = [
 
 
 def objects(text: str) -> list[Any]:
-    """Every object in a text, in order; those inside another one that was decoded are left out."""
+    """Every object in a text, in order; objects inside another decoded object are left out."""
     decoder = json.JSONDecoder()
     found = []
     at = text.find("{")

@@ -1,4 +1,4 @@
-"""Streams of the real SDKs, handed to `check`, `stream`, `feed` and `items` as they are: the verdict is that of the whole message."""
+"""Streams of the real SDKs, passed unchanged to a contract: the verdict is the same as for the whole message."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,7 +17,7 @@ from trueup import Contract, Partial, Verdict
 from trueup.testing.script import Call, Say
 from trueup.testing.server import ScriptedServer
 
-# google-genai warns of its own aiohttp session
+# google-genai causes a warning about its own aiohttp session
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 ASK: Any = [{"role": "user", "content": "Who?"}]
 
@@ -55,7 +55,7 @@ class Clients:
         self._stack.close()
 
     def helped(self, manager: Any) -> Any:
-        """The stream that an SDK's own helper gives."""
+        """The stream from an SDK's own helper."""
         return self._stack.enter_context(manager)
 
 
@@ -109,7 +109,7 @@ each_sdk = pytest.mark.parametrize("ask", SDKS.values(), ids=SDKS)
 
 
 def facts(verdict: Verdict[Any]) -> dict[str, Any]:
-    """A verdict but for what only a body carries."""
+    """A verdict without the parts that only a body has."""
     told = verdict.to_dict()
     told["reply"] = {name: told["reply"].get(name) for name in ("text", "finish")}
     for call in (*told["calls"], *(refused["call"] for refused in told["refused"])):

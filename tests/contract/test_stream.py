@@ -1,4 +1,4 @@
-"""Streams: the value so far at any moment, findings as soon as they are certain, the verdict of the whole at the end."""
+"""Streams: the value so far at any moment, findings as soon as they are certain, the verdict on the whole at the end."""
 
 import copy
 import json
@@ -20,14 +20,14 @@ PERSON: dict[str, Any] = {
     "properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}},
     "required": ["name", "age"],
 }  # fmt: skip
-# A busy machine may take twice as long; a stream that is not linear takes far more than that.
+# A busy machine may take twice as long; a stream that is not linear takes much longer than that.
 SLACK = 2.0
 
 pytestmark = pytest.mark.spec("A15")
 
 
 def begins(part: Any, whole: Any) -> bool:
-    """Whether a value can have grown into another one: all that was closed is still there, and the last may be longer."""
+    """Whether a value can have grown into another: closed members are still there, and the last may be longer."""
     if part is None and whole is not None:
         return True
     if type(part) is not type(whole):

@@ -1,4 +1,4 @@
-"""The text of a contract: the same contract can be made from it, or it says what could not be written."""
+"""The text of a contract: the same contract can be made from it, or it lists the options that could not be written."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A contract travels to another process as what it was made of."""
+"""A pickled contract carries the options from which it was made."""
 
 import pickle
 import threading

@@ -1,4 +1,4 @@
-"""Bugs in the validators of a type: raised by whatever judges a reply, with the validator's line; refusals stay findings."""
+"""Bugs in a type's validators are raised with the validator's line by every way of judging; refusals are findings."""
 
 import asyncio
 import dataclasses
@@ -14,7 +14,7 @@ from trueup.verdict.bugs import bug_of
 
 
 def judged(n: Any) -> Any:
-    """What every type here does with its number."""
+    """The operation of every type here on its number."""
     if n == 1:
         return dict[str, int]()["no such key"]
     if n == 2:

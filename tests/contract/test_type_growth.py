@@ -1,4 +1,4 @@
-"""Contracts of Python types in proportion to the reply: judging, coercing at refused places, and finding where each fix stands."""
+"""Contracts of Python types take time in proportion to the reply, also to coerce and to locate fixes."""
 
 import json
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The type sees the value first: what it accepts is read its way and reported, and our coercion runs only where it refuses."""
+"""The type sees the value first: if it accepts the value, its reading counts; coercion runs only if it refuses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

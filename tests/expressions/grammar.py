@@ -1,4 +1,4 @@
-"""Expressions drawn from the grammar of the language, as text, with records they may be evaluated on."""
+"""Expressions generated from the grammar of the language, as text, with records on which they may be evaluated."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ RECORDS = st.fixed_dictionaries(
     }
 )
 FIELDS = ("a", "b", "t", "xs", "ts", "d", "rows", "max", "len", "_x")
-# In a place of the record, and in the turn of a loop.
+# In a place of the record, and in an iteration of a loop.
 LOCALS = ("v", "w")
 
 _numbers = st.sampled_from(["0", "1", "2", "3", "7", "0.5", "-1", "2.0", "True", "False", "None"])
@@ -93,7 +93,7 @@ EXPRESSIONS: st.SearchStrategy[str] = st.recursive(_atoms, _grown, max_leaves=8)
 
 
 def plain(value: Any) -> Any:
-    """A value in a form that can be compared: what is lazy in Python is a list in the language."""
+    """A value in a form that can be compared: lazy iterables of Python are lists in the language."""
     if isinstance(value, range | enumerate | zip | reversed) or type(value) in (
         type({}.values()),
         type({}.keys()),

@@ -1,4 +1,4 @@
-"""f-strings and `.format()`: the text that Python gives, from keys and list indexes of data alone, and never much of it."""
+"""f-strings and `.format()`: the same text as in Python, from keys and list indexes of data, with limited length."""
 
 from typing import Any
 

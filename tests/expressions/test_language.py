@@ -1,4 +1,4 @@
-"""The dialect: what it takes, what it refuses, and what it says about both."""
+"""The language: the expressions it accepts, the ones it refuses, and its messages."""
 
 import re
 from pathlib import Path
@@ -182,7 +182,7 @@ FAILS = [
 def test_a_failure_says_what_where_and_what_was_meant(source: str, said: str, column: int, suggestion: str) -> None:
     found = error(source)
     assert said in found.message
-    newer = {"[x for x in hp]": 13}  # from Python 3.13 on the place is that of the items
+    newer = {"[x for x in hp]": 13}  # from Python 3.13 on, the column is the column of the items
     assert found.column in (column, newer.get(source))
     assert found.suggestion in (suggestion, "") if suggestion == "día" else found.suggestion == suggestion
     assert found.__cause__ is None

@@ -1,4 +1,4 @@
-"""Messages: fields of the data are put in, and nothing else can be reached or made."""
+"""Messages: fields of the data are filled in, and nothing else can be read or made."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The language beside two others: Python itself, and asteval, which rules were written for before."""
+"""The language compared with two others: Python itself, and asteval, which earlier versions of rules used."""
 
 import ast
 import copy
@@ -27,7 +27,7 @@ BUILTINS: dict[str, Any] = {
 }
 NAMES = {name: BUILTINS.get(name) or __builtins__[name] for name in FUNCTIONS}  # type: ignore[index]
 
-# What the language refuses on purpose where Python has an answer.
+# Expressions that the language refuses on purpose although Python has an answer.
 ON_PURPOSE = (
     "'%' works only on numbers",
     "the root of a negative number",
@@ -40,7 +40,7 @@ ON_PURPOSE = (
 
 
 def by_python(source: str, record: dict[str, Any]) -> Any:
-    """What Python itself makes of it: fields under their names, functions under theirs where they are called."""
+    """Python's own result: fields and called functions are available under their names."""
 
     class Functions(ast.NodeTransformer):
         def visit_Call(self, node: ast.Call) -> ast.Call:

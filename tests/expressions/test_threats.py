@@ -1,4 +1,4 @@
-"""Work and memory are bounded on any expression and any data: what is too much is an error, soon."""
+"""Work and memory are bounded for any expression and any data: excessive work soon raises an error."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from trueup.expressions.work import BUDGET
 @pytest.mark.spec("B7")
 @each(BOMBS + THEMSELVES)
 def test_a_bomb_ends_in_an_error_that_costs_no_more_than_honest_work(shapes: list[Shape]) -> None:
-    """Honest work is three loops over a list, ended by the budget; a bomb is paid for as it goes and ends no later."""
+    """Ordinary work is three loops over a list, stopped by the budget; a bomb is charged as it runs."""
     for shape in shapes:
         record = shape.make(1)
         with pytest.raises(ExpressionError):

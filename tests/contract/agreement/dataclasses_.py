@@ -1,4 +1,4 @@
-"""Dataclasses of the standard library (plain: B4 holds) and of pydantic (its own rules hold)."""
+"""Dataclasses of the standard library (plain, so B4 applies) and of pydantic (its own rules apply)."""
 
 import dataclasses
 from dataclasses import dataclass

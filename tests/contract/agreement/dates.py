@@ -1,4 +1,4 @@
-"""Dates, times, durations, identifiers, paths, bytes and addresses: JSON has strings for them."""
+"""Dates, times, durations, identifiers, paths, bytes and addresses: in JSON, they are strings."""
 
 import ipaddress
 import uuid

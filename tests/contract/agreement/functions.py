@@ -1,6 +1,6 @@
-"""Tool functions: each returns its arguments by name, so that what it was called with can be compared.
+"""Tool functions: each returns its arguments by name, so that a test can compare them.
 
-A reply here is the text of the call's arguments; the test puts the call around it.
+A reply here is the text of the call's arguments; the test wraps it in the call.
 """
 
 from dataclasses import dataclass
@@ -73,9 +73,7 @@ def toggle(on: bool) -> dict[str, Any]:
 def greet(name: str, times: int = 1) -> dict[str, Any]:
     """Greet somebody.
 
-    Args:
-        name: Whom to greet.
-        times: How often.
+    Args: name: The person to greet. times: How many times.
     """
     return {"name": name, "times": times}
 

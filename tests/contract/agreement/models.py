@@ -1,4 +1,4 @@
-"""pydantic models: their own rules hold, lax or strict, with aliases, extras, defaults and validators."""
+"""pydantic models: their own rules apply, lax or strict, with aliases, extras, defaults and validators."""
 
 from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
 

@@ -1,4 +1,4 @@
-"""Who is asked whether the table is right: pydantic's and msgspec's own validators, without trueup."""
+"""The oracle for the table: pydantic's and msgspec's own validators, without trueup."""
 
 import inspect
 import json
@@ -13,11 +13,11 @@ from pydantic_core import to_jsonable_python
 from tests.contract.agreement.row import REFUSED, Reader, Row, ToolRow
 
 _adapters: dict[str, TypeAdapter[Any]] = {}
-_KEPT = (timedelta,)  # pydantic writes `PT1H` as people do, msgspec `PT3600S`
+_KEPT = (timedelta,)  # pydantic writes `PT1H`, as people do; msgspec writes `PT3600S`
 
 
 def judgement(row: Row, value: Any) -> Any:
-    """What the type's own JSON validator makes of the value, or `REFUSED`."""
+    """The result of the type's own JSON validator for the value, or `REFUSED`."""
     if row.reader is not Reader.PLAIN:
         return _by_pydantic(row, value, strict=_strict(row.reader))
     try:
@@ -27,7 +27,7 @@ def judgement(row: Row, value: Any) -> Any:
 
 
 def either_judgement(row: Row, value: Any) -> list[Any]:
-    """Every judgement that is fair: more than one only where pydantic's strict and lax reading differ and neither is the rule."""
+    """All acceptable judgements: several only if pydantic's strict and lax readings differ and neither is the rule."""
     either = row.reader is Reader.CHECKED or (row.reader is Reader.LIMITED and row.name.startswith("dates"))
     return [_by_pydantic(row, value, strict=strict) for strict in (True, None)] if either else [judgement(row, value)]
 
@@ -40,12 +40,12 @@ def _by_pydantic(row: Row, value: Any, *, strict: bool | None) -> Any:
 
 
 def arguments(tool: ToolRow, value: dict[str, Any]) -> Any:
-    """The Python values the function must be called with, defaults filled in, or `REFUSED`."""
+    """The Python values that the function must be called with, including defaults, or `REFUSED`."""
     return _arguments(tool, value, strict=_strict(tool.reader))
 
 
 def either_arguments(tool: ToolRow, value: dict[str, Any]) -> list[Any]:
-    """The same for arguments: every judgement that is fair."""
+    """The same for arguments: all acceptable judgements."""
     strictness = (True, None) if tool.reader is Reader.CHECKED else (_strict(tool.reader),)
     return [_arguments(tool, value, strict=strict) for strict in strictness]
 
@@ -65,7 +65,7 @@ def _arguments(tool: ToolRow, value: dict[str, Any], *, strict: bool | None) -> 
 
 
 def dumped(row: Row, value: Any) -> Any:
-    """The value as JSON, the way its own library writes it."""
+    """The value as JSON, written by its own library."""
     if row.reader is Reader.PLAIN:
         return to_jsonable_python(msgspec.to_builtins(value, str_keys=True, builtin_types=_KEPT))
     return _adapter(row).dump_python(value, mode="json", by_alias=True)

@@ -1,7 +1,7 @@
-"""The shape of the table. A row is one annotation or one tool function, with replies and what must become of each.
+"""The shape of the table. A row is one annotation or one tool function, with replies and the expected result of each.
 
-A reply that is JSON already means what `json` reads in it; what any other reply means is written beside it by hand, and so
-is every expected value. For a tool function, a reply is the text of the arguments.
+A reply that is already JSON means what `json` reads in it. The meaning of any other reply is written next to it by
+hand, and so is every expected value. For a tool function, a reply is the text of the arguments.
 """
 
 import json
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 
 class Reader(Enum):
-    """Who has the say over a value, and so who is asked whether the table is right."""
+    """Decides about a value, and therefore whether the table is right."""
 
     MODEL = "pydantic"
-    """pydantic models and validators of the user: pydantic as it is, lax or strict."""
+    """pydantic models and the user's validators: pydantic decides, lax or strict."""
     LIMITED = "pydantic, strict"
-    """Plain annotations with limits that only pydantic reads: scalars are as JSON has them, before or after our coercion."""
+    """Plain annotations with limits that only pydantic reads: scalars are read as in JSON."""
     CHECKED = "pydantic, lax or strict"
-    """Plain annotations whose only validators run after pydantic's own: no case depends on how pydantic takes the scalars."""
+    """Plain annotations with validators that run after pydantic's own: no case depends on scalars."""
     PLAIN = "msgspec"
     """Plain annotations and msgspec structs."""
 
@@ -31,17 +31,17 @@ REFUSED = Refused.REFUSED
 
 
 class Case(NamedTuple):
-    """One reply: what a careful reader recovers from it, and the value the type makes of that (or `REFUSED`)."""
+    """One reply: the value that a careful reader recovers, and what the type makes of it (or `REFUSED`)."""
 
     kind: str
     reply: str
     written: Any
-    """What the reply says."""
+    """The value in the reply."""
     judged: Any
-    """What the type is asked about: the same, unless our coercion comes first."""
+    """The value that the oracle gets: the same, unless our coercion runs first."""
     expected: Any
     path: str | None = None
-    """Where the first error must point; None where more than one place would do."""
+    """The place of the first error; None if several places would be correct."""
 
     @property
     def accepted(self) -> bool:
@@ -49,14 +49,14 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One annotation, who reads it, and its cases."""
+    """One annotation, its oracle, and its cases."""
 
     name: str
     annotation: Any
     reader: Reader
     cases: tuple[Case, ...]
     twin: Any
-    """The same type in a form that its reader knows (pydantic wants the `TypedDict` of typing_extensions on old Pythons)."""
+    """The same type in a form that its oracle supports (pydantic needs another `TypedDict` on old Pythons)."""
 
 
 class ToolRow(NamedTuple):
@@ -69,24 +69,24 @@ class ToolRow(NamedTuple):
 
 
 def valid(reply: str, expected: Any) -> Case:
-    """A clean reply that the type accepts as it is."""
+    """A clean reply that the type accepts unchanged."""
     says = json.loads(reply)
     return Case("valid", reply, says, says, expected)
 
 
 def invalid(reply: str, path: str | None = None) -> Case:
-    """A clean reply that the type refuses, and no coercion may save."""
+    """A clean reply that the type refuses and that coercion must not rescue."""
     says = json.loads(reply)
     return Case("invalid", reply, says, says, REFUSED, path)
 
 
 def broken(reply: str, says: Any, expected: Any, path: str | None = None) -> Case:
-    """A reply that is not JSON but can be read one way only."""
+    """A reply that is not JSON but has only one reading."""
     return Case("broken", reply, says, says, expected, path)
 
 
 def coerced(reply: str, becomes: Any, expected: Any) -> Case:
-    """A clean reply that the type refuses until our coercion makes `becomes` of it."""
+    """A clean reply that the type refuses until our coercion converts it to `becomes`."""
     return Case("coerced", reply, json.loads(reply), becomes, expected)
 
 

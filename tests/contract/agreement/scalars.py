@@ -1,4 +1,4 @@
-"""Plain scalars, enums and literals, without a limit: JSON's own types, and what our coercion may bring to them."""
+"""Plain scalars, enums and literals, without a limit: JSON's own types, and the conversions that our coercion may make."""
 
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
@@ -210,7 +210,7 @@ ROWS = [
     row(
         "enum with a word and a number",
         Mixed,
-        LIMITED,  # msgspec has no enum of mixed values
+        LIMITED,  # msgspec does not support enums of mixed values
         valid('"auto"', Mixed.AUTO),
         valid("5", Mixed.FIVE),
         invalid('"manual"', "$"),
@@ -264,7 +264,7 @@ ROWS = [
     row(
         "complex",
         complex,
-        LIMITED,  # msgspec has no complex numbers
+        LIMITED,  # msgspec does not support complex numbers
         valid('"1+2j"', 1 + 2j),
         invalid('"one"', "$"),
         broken("'1+2j'", "1+2j", 1 + 2j),

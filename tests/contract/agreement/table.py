@@ -39,7 +39,7 @@ TOOLS: list[ToolRow] = [tool._replace(name=f"functions: {tool.name}") for tool i
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal, and of the same type all the way down: `True`, `1` and `1.0` are three values."""
+    """Equal, and of the same type at every level: `True`, `1` and `1.0` are three values."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

@@ -278,7 +278,7 @@ ROWS = [
     row(
         "union of dataclasses",
         Meeting | Call,
-        LIMITED,  # msgspec cannot tell two dataclasses apart
+        LIMITED,  # msgspec cannot distinguish two dataclasses
         valid('{"topic": "Budget", "minutes": 30}', Meeting("Budget", 30)),
         valid('{"number": "112"}', Call("112")),
         invalid('{"topic": "Budget"}', None),

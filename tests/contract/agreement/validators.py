@@ -1,4 +1,4 @@
-"""Validators of the user on an annotation: before, after, around and instead of pydantic's own."""
+"""A user's validators on an annotation: before, after, around and instead of pydantic's own."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -102,7 +102,7 @@ class Lot:
 
 
 class Temperature:
-    """A class of the user's own that knows how pydantic should make it."""
+    """A user's class that defines how pydantic should make it."""
 
     def __init__(self, degrees: float) -> None:
         self.degrees = degrees

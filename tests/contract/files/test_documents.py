@@ -1,4 +1,4 @@
-"""Files become plain data with the place of everything: YAML 1.2, TOML and JSON, bounded, with one fault that stops it."""
+"""Files become plain data with positions: YAML 1.2, TOML and JSON, with limits, or one fault."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def test_scalars_are_those_of_yaml_1_2(text: str, value: Any) -> None:
 def test_an_alias_bomb_is_refused_before_it_is_built() -> None:
     lines = ["a0: &a0 [" + ", ".join(["x"] * 10) + "]"]
     lines += [f"a{n}: &a{n} [" + ", ".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 40)]
-    found = stopped("\n".join(lines))  # 10**40 items, were they made
+    found = stopped("\n".join(lines))  # 10**40 items, if they were made
     assert (found.code, found.line) == ("N003", 7)
 
 
@@ -261,7 +261,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_part(tmp_path: Path) -> 
 
 
 def outcome(text: str, kind: str) -> str:
-    """`read`, or the code of the fault that stopped it."""
+    """`read`, or the code of the fault that prevented it."""
     try:
         parse_document(text, "x", kind)
     except ContractError as error:

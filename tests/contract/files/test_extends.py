@@ -1,4 +1,4 @@
-"""Contracts that start from others: what is merged, what is replaced, where each part stands, circles refused."""
+"""Contracts that start from others: what is merged, what is replaced, the position of each part, and refused circles."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who reads contracts of others says what may be read: every file is asked for before it is looked at."""
+"""A reader of other people's contracts decides which files may be read: every file is asked for before it is opened."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ NAMING = ["extends: {}\n", "schema: {}\n", "tools: {}\n", "schema: true\nquality
 
 
 def only(path: Path, text: str, asked: list[Path]) -> Find:
-    """Let nothing be read but one text, which stands for a file that is not there."""
+    """Allow only one text, which is supplied for a file that does not exist."""
 
     def find(other: Path) -> SourceFile:
         asked.append(other)

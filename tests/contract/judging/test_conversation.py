@@ -1,4 +1,4 @@
-"""What messages say beside the reply: the question, the history, whether it is the first reply."""
+"""The conversation around a reply: the question, the history, and whether it is the first reply."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""The short way of clean replies: it never says more than a check would, and what it writes is the value of the check."""
+"""The fast path for clean replies: it never accepts more than a check would, and it writes the value of the check."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["n"],
 }
 CONTRACT = Contract(SCHEMA, rules=["n <= limit", {"expr": "n != 3", "level": "warning"}])
-OWN = Contract(SCHEMA, rules=["n > 0", {"expr": "n != 3", "level": "warning"}])  # no rule sees a field of the unit
+OWN = Contract(SCHEMA, rules=["n > 0", {"expr": "n != 3", "level": "warning"}])  # the rules see no field of the unit
 numbers = st.one_of(st.integers(-9, 9), st.sampled_from([5.0, 1e300, 0.5, 2**70, "3", None, True]))
 values = st.one_of(
     st.fixed_dictionaries(

@@ -1,4 +1,4 @@
-"""What a type checker knows of a contract: the type that is given as the schema is the type of the value."""
+"""Type checkers and contracts: the type that is given as the schema is the type of the value."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A text that repeats itself without end is found soon, whatever it repeats; what only looks like it is left alone."""
+"""A text that repeats itself endlessly is found soon, whatever it repeats; text that only looks like it is accepted."""
 
 import base64
 import random
@@ -14,7 +14,7 @@ from trueup.contract.judging.repetition import Looping, repeated
 CHANCE = random.Random(7)
 PARAGRAPH = "".join(CHANCE.choice("abcdefgh ") for _ in range(700)) + ". "
 
-# What repeats, and within how many characters it is found.
+# The repeated text, and the number of characters within which it is found.
 LOOPS: dict[str, tuple[str, int]] = {
     "a sentence": ("I am sorry. ", 7_000),
     "a word": ("yes ", 7_000),
@@ -53,7 +53,7 @@ QUIET: dict[str, str] = {
 
 
 def found_at(text: str, piece: int, *, is_data: bool = False) -> int | None:
-    """After how many characters a text is given up."""
+    """The number of characters after which reading the text stops."""
     looping = Looping(is_data=is_data)
     for at in range(0, len(text), piece):
         if looping.feed(text[at : at + piece]) is not None:
@@ -110,7 +110,7 @@ def test_a_stream_says_that_its_reply_loops(contract: Contract) -> None:
 @pytest.mark.growth
 @pytest.mark.parametrize("unit", ["ab ", "0, ", PARAGRAPH[:97]])
 def test_looking_for_loops_takes_linear_time(unit: str) -> None:
-    """The loop is broken now and then, so that the text is read to its end."""
+    """The loop is interrupted now and then, so that the text is read to its end."""
 
     def text(size: int) -> str:
         return "".join(f"{unit * 40}{n}" for n in range(size // 40))

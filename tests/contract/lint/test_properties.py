@@ -1,4 +1,4 @@
-"""Whatever is done to a contract file, lint answers with faults that have places, and never with an exception."""
+"""For any change to a contract file, lint reports faults with positions and never raises."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Lint of a contract file: every fault at its place, all of them at once, and loading as lint with an exception."""
+"""Lint of a contract file: every fault at its position, all of them together; loading raises the same faults."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -239,7 +239,10 @@ def test_examples_that_are_none_are_a_fault(lint: Lint) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("reply: yes\n", "'reply' takes a mapping or true or false, not text. Write true or false; anything else is text."),
+        (
+            "reply: yes\n",
+            "'reply' takes a mapping or true or false, not text. Write true or false; anything else is text.",
+        ),
         ("states: []\n", "'states' takes a mapping, not a list"),
         ("schema: true\nrules: [{name: a}]\n", "'rules[0]' has no 'expr'. Add it."),
         ("schema: true\nrules: [5]\n", "'rules[0]' takes a mapping or text, not a number"),

@@ -1,4 +1,4 @@
-"""Names in rules: refused when the contract is created where neither a closed schema nor the declared input can provide them."""
+"""Names in rules: refused when the contract is made if neither a closed schema nor the declared input can provide them."""
 
 import asyncio
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ CLOSES: dict[str, tuple[Any, set[str]]] = {
     "object or list": ({"anyOf": [CLOSED, {"type": "array"}]}, {"a", "tags", "value"}),
     "pydantic": (Plain, {"a"}),
     "pydantic, forbidding": (Forbids, {"a"}),
-    "pydantic, further names": (Named, {"alpha", "beta"}),  # the data has a field under its first name
+    "pydantic, further names": (Named, {"alpha", "beta"}),  # in the data, a field has its first name
     "pydantic or None": (Optional[Plain], {"a"}),  # noqa: UP045 - as people write it
     "pydantic union": (Annotated[Cat | Dog, pydantic.Field(discriminator="kind")], {"kind", "a", "b"}),
     "dataclass": (Data, {"a"}),

@@ -1,4 +1,4 @@
-"""What was lent is taken back only when nobody holds it, however it is held and whoever watches the program."""
+"""Lent copies are taken back only if nobody refers to them, even under a debugger or profiler."""
 
 import sys
 import threading
@@ -63,7 +63,7 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _watch(frame: FrameType, event: str, arg: Any) -> Any:
-    """What a debugger does at each line."""
+    """Works like a debugger at each line."""
     assert frame.f_locals is not None
     assert event
     del arg
@@ -85,7 +85,7 @@ def _watched(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _grown(kind: type, warm: int) -> Lent:
-    """A container with one member that was lent often enough for the interpreter to have specialised the code."""
+    """A container with one member that was lent often enough for the interpreter to specialise the code."""
     grown = Lent(kind())
     grown.add("a", 1)
     for _ in range(warm):

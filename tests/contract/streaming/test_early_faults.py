@@ -1,4 +1,4 @@
-"""Faults that are certain before a value has closed: found as soon as they are, and never where a continuation could mend them."""
+"""Faults that are certain before a value has closed: found early, and never if a continuation could resolve them."""
 
 import json
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class Point:
 
 
 def pieces_until_found(contract: Contract, text: str, piece: int = 1) -> tuple[int, list[tuple[str, str]]]:
-    """After how many characters something is certain, and what."""
+    """The number of characters after which a fault is certain, and the fault."""
     stream = contract.stream()
     for at in range(0, len(text), piece):
         stream.push(text[at : at + piece])
@@ -115,10 +115,10 @@ def test_a_fault_is_found_long_before_the_value_has_closed(
 
 QUIET: list[tuple[Contract, str]] = [
     (CONTRACT, '{"title": "0123456789", "tags": ["a", "b"], "rows": [{}, {}], "any": {"a": 1}}'),
-    (CONTRACT, '{"title": "0123456789   \t  ,"'),  # a closing quote that is missing may have stood before the blanks
+    (CONTRACT, '{"title": "0123456789   \t  ,"'),  # a missing closing quote may belong before the blanks
     (CONTRACT, '{"title": "012345\n 789 and more'),  # or before the line break
     (CONTRACT, '{"title": "\\u0061\\u0062\\u0063\\u0064\\u0065"}'),
-    (CONTRACT, '{"title": "a", "Tags": ["a"], "TO": {"Zip_Code": "1"}}'),  # these names are matched
+    (CONTRACT, '{"title": "a", "Tags": ["a"], "TO": {"Zip_Code": "1"}}'),  # these names match
     (CONTRACT, '{"result": {"title": "a"'),  # an envelope
     (CONTRACT, '{"title": "a", "data": {"title": "b"'),
     (CONTRACT, '{"tags": ["a", "b", ]'),
@@ -131,7 +131,7 @@ QUIET: list[tuple[Contract, str]] = [
     (Contract({"anyOf": [ROW, {"type": "object", "required": ["other"]}]}), '{"sku": "a", "other": 1, "x": "' + LONG),
     (Contract(Order), '{"Title": "a", "title": "b'),  # by its name
     (Contract(Order), '{"kinds": ["a", "a", "a", "b", "a", '),  # a set of two
-    (Contract(Order), '{"bare": "    abcde      '),  # blanks are taken off
+    (Contract(Order), '{"bare": "    abcde      '),  # blanks are stripped
     (Contract(Short), '{"title": "' + LONG),  # its own code cuts it
 ]  # fmt: skip
 
@@ -149,7 +149,7 @@ ENDS = (
 
 
 def certain_at(contract: Contract, text: str, piece: int) -> int | None:
-    """After how many characters something is certain of a value that has not closed."""
+    """The number of characters after which a fault is certain in a value that has not closed."""
     assert contract.schema is not None
     early, growing = contract.early(), GrowingValue(contract.max_depth, contract.schema.keys)
     if early is None:
@@ -199,7 +199,7 @@ FLAWS = (
     st.sampled_from(["guess", "lossy", "lossless"]),
 )
 def test_what_is_certain_early_is_refused_in_the_end(value: Any, flaw: Any, piece: int, accept: Any) -> None:
-    """Whatever comes behind: the text as it goes on, or other ways to end it."""
+    """For any following text: the rest of the reply, or other endings."""
     contract = Contract(SHUT, accept=accept)
     text = flaw(json.dumps(value, ensure_ascii=False))
     at = certain_at(contract, text, piece)
@@ -211,7 +211,7 @@ def test_what_is_certain_early_is_refused_in_the_end(value: Any, flaw: Any, piec
         verdict = contract.check(begun + end)
         assert not verdict.ok or any(fix.code == "S032" for fix in verdict.fixes), (
             end
-        )  # a key given again replaces the first
+        )  # a repeated key replaces the first
 
 
 @pytest.mark.spec("A15")

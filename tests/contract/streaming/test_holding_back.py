@@ -1,4 +1,4 @@
-"""What of a stream may be shown: sentences, fields or nothing; reasoning and special tokens never, in any cut."""
+"""The part of a stream that may be shown: sentences, fields or nothing, but never reasoning or special tokens."""
 
 import itertools
 import json
@@ -164,7 +164,7 @@ def test_from_where_a_call_may_start_nothing_is_shown_before_the_verdict() -> No
     for piece in (1, 7, 1_000):
         holder = Sentences(contract, {})
         assert fed(holder, text, piece) == "Let me see."
-        assert holder.tail(contract.check(text), text) == "\nDone."  # the words beside the call are not lost
+        assert holder.tail(contract.check(text), text) == "\nDone."  # the text next to the call is not lost
     holder = Sentences(contract, {})
     assert fed(holder, "ping(host='a')\nDone. ", 4) == "", "a call without a mark is seen by the contract"
 

@@ -1,4 +1,4 @@
-"""What a reply says beside the calls in its text."""
+"""The text of a reply next to its calls."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_words_and_fields_beside_a_call(reply: str, text: str, fields: dict[str,
     ("text", "rest"),
     [
         ('On it. <tool_call>{"name": "launch", "arguments": {}}</tool_call> Done.', "On it. Done."),
-        ('<tool_call>{"name": "launch", "arguments": {}}</tool_call> done', "done"),  # a word behind a mark is a word
+        ('<tool_call>{"name": "launch", "arguments": {}}</tool_call> done', "done"),  # a word after a mark is a word
         ("Action: launch\nAction Input: {}", ""),
         ('Run this:\n```python\nprint({"a": 1})\n```', 'Run this:\n```python\nprint({"a": 1})\n```'),
         ("<b>Hello</b> world", "<b>Hello</b> world"),
