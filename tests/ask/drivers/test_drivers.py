@@ -296,7 +296,7 @@ def test_a_plain_callable_is_asked_in_words() -> None:
 
 
 def test_the_policys_fallback_must_keep_the_contract() -> None:
-    with pytest.raises(ValueError, match="fallback does not keep the contract"):
+    with pytest.raises(ValueError, match="fallback does not satisfy the contract"):
         CONTRACT.ask(Model([GOOD]), "Who?", Policy(fallback={"name": "nobody"}))
 
 

@@ -32,7 +32,7 @@ def test_status_says_what_is_here(run: Run) -> None:
 def test_installing_twice_is_installing_once(run: Run) -> None:
     done = run("local", "install")
     assert done.code == 0
-    assert done.out.startswith("installed already")
+    assert done.out.startswith("already installed")
 
 
 def test_without_the_packages_the_commands_say_what_to_do(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_model_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.gguf").write_text("no")
     done = run("local", "serve", "--model", "x.gguf")
     assert done.code == 2
-    assert "x.gguf: no GGUF model" in done.err
+    assert "x.gguf: not a GGUF model" in done.err
 
 
 def test_alone_it_shows_its_help(run: Run) -> None:

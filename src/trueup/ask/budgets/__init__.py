@@ -1,1 +1,1 @@
-"""What a call may still cost: estimates of tokens, and what is left of the budgets."""
+"""Budgets: estimates of tokens, and what is left for the next call."""

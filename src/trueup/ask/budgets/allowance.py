@@ -1,8 +1,8 @@
-"""Allowance: what a request may still cost. What is left of the budgets enters with a request; the request leaves, its reply limited to that.
+"""The allowance of a request: takes a request and what is left of the budgets; returns the request with a limit for its reply.
 
-A request that is counted, or was measured, and does not fit is refused before it is sent. If only the bound of an estimate exceeds a budget,
-it is sent, with a warning. An allowance belongs to one ask and measures its models: the provider's count of one request tells how
-many tokens the next one has, with what it adds. A run hands its measures on from turn to turn.
+A request whose tokens were counted or measured is refused before it is sent if it does not fit. If only the upper limit of an estimate
+exceeds a budget, it is sent, with a warning. An allowance belongs to one ask and measures its models: the provider's count of one request,
+including what the provider adds, gives the number of tokens of the next one. A run keeps its measures from turn to turn.
 """
 
 import math
@@ -19,11 +19,11 @@ from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 
 Budget = Literal["tokens", "money"]
-_LIMITS = frozenset(  # names of parameters, in the words of each provider
+_LIMITS = frozenset(  # parameters of different providers
     "max_tokens max_completion_tokens max_output_tokens num_predict maxTokens maxOutputTokens".split()
 )
-_THINKING = frozenset({"budget_tokens", "thinking_budget", "thinkingBudget"})  # and of what is thought before a reply
-_LIMIT = "limit:"  # of a feature that was rejected: a limit above the number after it; 0 stands for any limit
+_THINKING = frozenset({"budget_tokens", "thinking_budget", "thinkingBudget"})  # limits of the thinking
+_LIMIT = "limit:"  # the prefix of a rejected feature: limits above the number that follows; 0: any limit
 _ABOUT = lazy_regex(r"max_?(?:completion_|output_|new_)?_?tokens|max\w*Tokens|maximum tokens", re.IGNORECASE)
 _TOO_HIGH = lazy_regex(r"too (?:large|high|big|long)|exceed", re.IGNORECASE)
 _BOUND = lazy_regex(r"at most|maximum|less than|greater|>|<|range|limit", re.IGNORECASE)
@@ -31,31 +31,31 @@ _TOO_LOW = lazy_regex(
     r"too (?:small|low|short)|below|at least|minimum|>=|(?:must|should) be (?:greater|more|larger|higher)",
     re.IGNORECASE,
 )
-_SLACK = 16  # tokens, and a fifth, by which a request may have more than one that was measured lets expect
-_LONGEST = 2_000_000  # tokens: no reply is as long
-_SHORTEST = 16  # tokens: a reply needs some, and OpenAI's Responses API takes no lower limit
+_SLACK = 16  # a request may have this many tokens, and a fifth, more than the measured ones suggest
+_LONGEST = 2_000_000  # tokens: more than any reply has
+_SHORTEST = 16  # tokens: the lowest limit that OpenAI's Responses API takes
 _NUMBER = lazy_regex(r"\d[\d,]{0,12}")
 
 
 class BudgetFit(NamedTuple):
-    """A request against the budgets: as it may be sent, or the budget that it does not fit, with what it would need of it."""
+    """How a request fits the budgets: the request to send, or the budget that it does not fit and the amount that it needs."""
 
     request: Request
     estimate: TokenEstimate
     refused: Budget | None = None
-    risked: Budget | None = None  # only the bound exceeds it
-    needs: float = 0.0  # of the budget that is refused or risked
+    risked: Budget | None = None  # only the upper limit exceeds it
+    needs: float = 0.0  # the amount that it needs of the refused or risked budget
 
 
 class Measure(NamedTuple):
-    """A request that was sent: the tokens that it was guessed to have, and those that the provider counted."""
+    """A request that was sent: its estimated tokens, and the provider's count."""
 
     guessed: int
     counted: int
 
 
 class _Side(NamedTuple):
-    """A request as one budget sees it: what is left, what the request takes of it, and what each token of the reply takes."""
+    """A request in terms of one budget: what is left, what the request takes, and what each token of the reply takes."""
 
     budget: Budget
     left: float
@@ -98,10 +98,10 @@ class AskBudget:
         if policy.tokens is not None:
             yield _Side("tokens", policy.tokens - tokens, guess.least, guess.likely, guess.most, 1)
         if policy.money is not None:
-            policy.check_prices([request.asked_model])  # a hook may have chosen another model
+            policy.check_prices([request.asked_model])  # a hook may have changed the model
             price = policy.price(request.asked_model)
             assert price is not None
-            # Claude keeps in a cache what a request marks; other providers decide for themselves.
+            # Claude caches the parts that a request marks; other providers decide themselves.
             kept = guess.kept or ("" if "claude" in request.asked_model else "short")
             least, likely, most = (_input(price, n, kept) for n in (guess.least, guess.likely, guess.most))
             yield _Side("money", policy.money - cost, least, likely, most, price.for_input(guess.most).output / 1e6)
@@ -112,24 +112,24 @@ class AskBudget:
         known = self._measured.get(request.asked_model)
         if known is None:
             return guess
-        if guess.counted:  # a provider adds to what it is sent: a prompt for tools, above all
+        if guess.counted:  # a provider adds tokens, mainly a prompt for tools
             total = guess.most + max(0, known.counted - known.guessed)
             return guess._replace(least=total, likely=total, most=total)
-        # A short request says little about the text to come: most of it may be what the provider adds to any.
+        # A short request says little about longer ones: most of its tokens may be what the provider adds to any request.
         added = (guess.likely - known.guessed) * min(1.0, max(0.5, known.counted / known.guessed))
         likely = max(1, math.ceil(known.counted + added))
         return guess._replace(least=likely, likely=likely, most=likely + likely // 5 + _SLACK)
 
     def measure(self, request: Request, tokens: int) -> None:
-        """The provider counted a request."""
+        """Note the provider's count of a request."""
         if tokens:
             guess = estimate(request, counter(self._policy, request.asked_model))
             self._measured[request.asked_model] = Measure(guess.likely, tokens)
 
     def spent(self, request: Request, reply: Reply, *, whole: bool = False) -> dict[str, int]:
-        """The usage of a call as far as it was counted, the rest of it estimated from what was sent and what arrived.
+        """The usage of a call: the provider's counts, completed with estimates from what was sent and what arrived.
 
-        A count of the output is that of the `whole` reply, or of a part that may since have grown.
+        The count of the output is for the `whole` reply, or for a part that may have grown since.
         """
         told = reply.usage
         sent = told.get("input_tokens", 0) or self.estimate(request).likely
@@ -140,16 +140,16 @@ class AskBudget:
         return {**told, "input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
 
     def _capped(self, request: Request, cap: int) -> Request:
-        """A request whose reply is no longer than `cap`, under whatever name the limit is given."""
+        """The request with its reply limited to `cap`, in the parameter that contains the limit."""
         if _numbers(request.parameters, _LIMITS):
             return replace(request, parameters=_lowered(request.parameters, cap))
         if request.max_tokens is not None:
             return replace(request, max_tokens=min(request.max_tokens, cap))
         known = [int(feature.removeprefix(_LIMIT)) for feature in request.without if feature.startswith(_LIMIT)]
         if 0 in known:
-            return request  # the provider takes no limit of ours
+            return request  # the provider does not take our limit
         if cap >= (self._most_output(request.asked_model) or _LONGEST) and not known:
-            return request  # the model cannot write as much anyway
+            return request  # the model cannot write that much anyway
         return replace(request, max_tokens=min([cap, *known]))
 
     def _most_output(self, model: str) -> int | None:
@@ -160,7 +160,7 @@ class AskBudget:
 
 
 def too_high(request: Request, said: str) -> str:
-    """The feature that a provider rejects if it calls the limit of a request too high: one above the number it names, or any limit.
+    """The rejected feature if a provider's message says that a limit is too high: limits above the number it names, or any limit.
 
     >>> request = Request([], max_tokens=90_000)
     >>> too_high(request, "max_tokens is too large: 90000. This model supports at most 16384 completion tokens.")
@@ -182,21 +182,21 @@ def too_high(request: Request, said: str) -> str:
 
 
 def _input(price: Price, tokens: int, kept: Kept) -> float:
-    """What the input costs, if all of it is written to a cache where that may happen."""
+    """The cost of the input, if all of it is written to a cache, provided that it may be."""
     own = price.for_input(tokens)
     written = max(own.cache_write or 0.0, (own.cache_write_hour or 0.0) if kept == "long" else 0.0) if kept else 0.0
     return tokens * max(own.input, written) / 1e6
 
 
 def _shortest(request: Request) -> int:
-    """The tokens that a reply needs at least: a few, unless the caller wants it shorter, after the thinking that the caller allows."""
+    """The fewest tokens that a reply needs: a few, or the caller's lower limit, plus the thinking that the caller allows."""
     limits = _numbers(request.parameters, _LIMITS) or [request.max_tokens or _SHORTEST]
     thought = max(_numbers(request.parameters, _THINKING), default=0)
     return max(0, thought) + min([_SHORTEST, *(limit for limit in limits if limit > 0)])
 
 
 def _numbers(parameters: Mapping[str, Any], names: frozenset[str], depth: int = 2) -> list[int]:
-    """The numbers under these names among the parameters, also inside `options`, `inferenceConfig` and the like."""
+    """The numbers with these names in the parameters, including nested ones such as in `options` and `inferenceConfig`."""
     found: list[int] = []
     for name, value in parameters.items():
         if name in names and type(value) is int:
@@ -207,7 +207,7 @@ def _numbers(parameters: Mapping[str, Any], names: frozenset[str], depth: int = 
 
 
 def _lowered(parameters: Mapping[str, Any], cap: int, depth: int = 2) -> dict[str, Any]:
-    """The parameters with every limit of a reply at `cap` or below; one that is not above 0 stood for none."""
+    """The parameters with every reply limit at `cap` or below; a limit of 0 or less meant no limit."""
     changed = dict(parameters)
     for name, value in parameters.items():
         if name in _LIMITS and type(value) is int:
@@ -218,6 +218,6 @@ def _lowered(parameters: Mapping[str, Any], cap: int, depth: int = 2) -> dict[st
 
 
 def _replies(request: Request) -> int:
-    """How many replies are asked for at once."""
+    """How many replies are requested in one call."""
     n = request.parameters.get("n")
     return n if type(n) is int and n > 0 else 1

@@ -1,8 +1,8 @@
-"""Tokens before they are spent: an estimate of a request, and of what came of one that ended without a count.
+"""Estimates of tokens: of a request before it is sent, and of a reply that the provider did not count.
 
-A request enters: messages with their images and files, the schema, the tools and the parameters. Three numbers leave: how many tokens it
-has at least, probably and at most. With a tokenizer all three are one count. Without one, a token has at least one byte, so that the bytes
-of the text in UTF-8 are a bound. Nothing is downloaded: tiktoken counts only if its file for the model is on this machine already.
+Takes a request: messages with their images and files, the schema, the tools and the parameters. Returns how many tokens it has at least,
+probably and at most. With a tokenizer, all three are the same count. Without one, the number of UTF-8 bytes is the upper limit, because a
+token has at least one byte. Nothing is downloaded: tiktoken is used only if its file for the model is already on this machine.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,20 +17,20 @@ from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply
 
 Counter = Callable[[str], int]
-Kept = Literal["", "short", "long"]  # in the provider's cache: not at all, for minutes, for an hour
-_BYTES = 3  # of a token, in English text, code and most other scripts: rather too few than too many
+Kept = Literal["", "short", "long"]  # how long the provider caches a part: not at all, for minutes, for an hour
+_BYTES = 3  # per token, in English text, code and most other scripts; a low estimate
 _MESSAGE = 4  # tokens that a provider adds for each message, and for each call in it
-_START = 3  # and for the reply to begin
+_START = 3  # tokens that a provider adds for the start of the reply
 _IMAGE = (
     1_000,
     5_000,
 )  # tokens of an image, probably and at most: providers count them by size, which is not known here
-_SMALL = (85, 300)  # of an image that is asked for in low detail
-_DEEP = 40  # levels of a message that are looked at
-_HIDDEN = frozenset({"extra_headers", "headers", "api_key", "timeout", "user", "metadata"})  # parameters no model reads
-_KEEPING = ("cache_control", "cachePoint")  # how a part is marked for the cache, by Anthropic and by Bedrock
+_SMALL = (85, 300)  # for an image in low detail
+_DEEP = 40  # levels of a message that are searched
+_HIDDEN = frozenset({"extra_headers", "headers", "api_key", "timeout", "user", "metadata"})  # not read by models
+_KEEPING = ("cache_control", "cachePoint")  # marks for the cache, of Anthropic and Bedrock
 _MEDIA = frozenset({"data", "url", "uri", "file_uri", "fileUri", "file_data", "bytes", "image_url", "file_id"})
-# The files that tiktoken keeps: the address that names each of them, and its sha256, without which it would be loaded anew.
+# tiktoken's files: the URL and the sha256 of each. tiktoken downloads a file with another sha256 again.
 _FILES = {
     "cl100k_base": ("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
     "o200k_base": ("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
@@ -45,11 +45,11 @@ class TokenEstimate(NamedTuple):
     least: int
     likely: int
     most: int
-    kept: Kept = ""  # how long it asks the provider to keep a part of it in a cache
+    kept: Kept = ""  # how long the provider should cache a part of it
 
     @property
     def counted(self) -> bool:
-        """Whether it is a count, and not only a bound."""
+        """Whether it is a count, and not only an upper limit."""
         return self.least == self.most
 
 
@@ -81,7 +81,7 @@ def estimate(request: Request, count: Counter | None = None) -> TokenEstimate:
 
 
 def estimate_reply(reply: Reply, count: Counter | None = None) -> int:
-    """The tokens that a reply, or the part of one that arrived, probably has."""
+    """The probable number of tokens of a reply, or of the part that arrived."""
     texts = [
         reply.text,
         reply.reasoning,
@@ -94,13 +94,13 @@ def estimate_reply(reply: Reply, count: Counter | None = None) -> int:
 
 
 def counter(policy: Policy, model: str) -> Counter | None:
-    """The tokenizer for a model: the policy's own, or tiktoken for a model of OpenAI's; None if there is none at hand."""
+    """The tokenizer for a model: the policy's own, or tiktoken for OpenAI's models; None if there is no tokenizer."""
     return policy.tokenizer if policy.tokenizer is not None else _tiktoken(model)
 
 
 @lru_cache(maxsize=256)
 def _tiktoken(model: str) -> Counter | None:
-    """tiktoken for a model that it knows, if it is installed and its file is on this machine, whole."""
+    """tiktoken for a model that it knows, if it is installed and its complete file is on this machine."""
     name = model.removeprefix("openai/")
     if not name:
         return None
@@ -148,7 +148,7 @@ def _size(text: str) -> int:
 
 
 class _Walk:
-    """Collects the texts of a request, and what its images and files may take."""
+    """Collects the texts of a request, and the tokens of its images and files."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -156,7 +156,7 @@ class _Walk:
         self.kept: Kept = ""
 
     def message(self, message: Any) -> int:
-        """Take in a message; how many calls of tools it holds is returned."""
+        """Add a message; return the number of its tool calls."""
         content = message.get("content") if type(message) is dict and len(message) == 2 else message
         if isinstance(content, str):
             self.texts.append(content)
@@ -170,7 +170,7 @@ class _Walk:
         return len(calls) if isinstance(calls, list) else 0
 
     def data(self, value: Any) -> None:
-        """Take in a schema or another part that is sent as JSON."""
+        """Add a schema or another part that is sent as JSON."""
         if isinstance(value, str):
             self.texts.append(value)
         elif value:
@@ -180,7 +180,7 @@ class _Walk:
                 self.keep({"ttl": "1h"} if '"ttl":"1h"' in text else {})
 
     def keep(self, mark: Any) -> None:
-        """Take in the mark of a part that the provider is to keep in its cache."""
+        """Add the mark of a part that the provider should cache."""
         if mark is not None:
             self.kept = "long" if (as_dict(mark) or {}).get("ttl") == "1h" else self.kept or "short"
 

@@ -1,1 +1,1 @@
-"""One ask, decided: the plan, the loop around it, and the record of its attempts."""
+"""One ask: the plan with its decisions, the loop that carries it out, and the record of its attempts."""

@@ -1,6 +1,6 @@
-"""The books of one ask: every attempt, what it cost, what is told to the subscribers, and why it ended.
+"""The record of one ask: every attempt, its cost, the events for the subscribers, and why the ask ended.
 
-Steps, verdicts and failures enter; attempts, events and the final finding leave. Nothing is decided here.
+Takes steps, verdicts and failures; returns attempts, events and the final finding. It makes no decisions.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from trueup.ask.requests.outgoing import Outgoing
 
 _STOPPED = {
-    "same-fault": ("A003", "The model repeated the same fault after being told of it", "Ask another model, or in another way."),
-    "repairs": ("A004", "No valid reply came in {most} repairs", "Allow more repairs, or ask another model."),
-    "regenerations": ("A004", "No fitting reply came in {most} regenerations", "Give the state a fallback."),
-    "retries": ("A004", "No reply came in {most} retries", "Try again later, or ask another model."),
-    "cancelled": ("A005", "The asking was cancelled", ""),
+    "same-fault": ("A003", "The reply still had the same fault after a correction", "Ask another model, or change the prompt."),
+    "repairs": ("A004", "No valid reply after {most} repairs", "Allow more repairs, or ask another model."),
+    "regenerations": ("A004", "No reply that fits the state after {most} regenerations", "Give the state a fallback."),
+    "retries": ("A004", "No reply after {most} retries", "Try again later, or ask another model."),
+    "cancelled": ("A005", "The ask was cancelled", ""),
 }  # fmt: skip
 
 
-_WHOLE: tuple[bool, int | None, dict[str, int]] = (False, None, {})  # a reply that was not given up
+_WHOLE: tuple[bool, int | None, dict[str, int]] = (False, None, {})  # a reply that was not aborted
 _HELD = frozenset({"accepted", "repaired", "regenerated"})
 UNITS = {"attempts": "calls", "deadline": "seconds", "tokens": "tokens", "money": "units of money"}
 
 
 class AttemptLog:
-    """What happened in one ask."""
+    """The record of one ask."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class AttemptLog:
         self._started = 0.0
         self._last: plan.Send | None = None
         self._aborted: tuple[bool, int | None, dict[str, int]] = _WHOLE
-        self._needs: float | None = None  # of a budget, by a request that did not fit it
+        self._needs: float | None = None  # what a request that did not fit a budget needed of it
         self.attempts: list[Attempt] = []
         self.warned: tuple[Finding, ...] = ()
         self.unplaced = NO_FINDINGS
 
     def open(self, at: float | None = None, unplaced: Findings = NO_FINDINGS) -> None:
-        """Begin; `unplaced` says why nothing can be asked in this context."""
+        """Begin the record; `unplaced` are the findings if nothing can be asked in this context."""
         self.unplaced = unplaced
         self._start = self._called_at = self._clock.now() if at is None else at
         self._started = self._clock.date()
@@ -95,7 +95,7 @@ class AttemptLog:
         *,
         stored: bool = False,
     ) -> None:
-        """A request goes out, or would if its reply were not `stored`; `fit` is how it fits the budgets."""
+        """Record that a request is sent, or would be if its reply were not `stored`; `fit` is how it fits the budgets."""
         self._called_at = self._clock.now() if at is None else at
         self._needs = None
         if fit is not None and fit.risked is not None:
@@ -123,7 +123,7 @@ class AttemptLog:
         self.warned = (*self.warned, finding("A007", "$", message, None, data, hint))
 
     def refused(self, fit: "BudgetFit") -> None:
-        """A request was not sent, because it does not fit a budget."""
+        """Record a request that was not sent because it does not fit a budget."""
         self._needs = fit.needs
 
     def replied(
@@ -134,14 +134,14 @@ class AttemptLog:
         outgoing: "Outgoing",
         request: Callable[[], Request],
     ) -> tuple[int, float | None]:
-        """Book a reply; the tokens and the money that the budgets count for it leave."""
+        """Record a reply; return the tokens and the money that the budgets count for it."""
         reply, cached = verdict.reply, outgoing.stored is not None
         (aborted, saved, counted), self._aborted = self._aborted, _WHOLE
         usage: dict[str, int] = {} if cached else reply.usage
         estimated = False
         partial = aborted or (
             fault is not None and fault.kind == "cut"
-        )  # its counts, if any, are not those of the whole
+        )  # its counts, if any, are not for the whole reply
         if not cached and (partial or (outgoing.limited and not _is_counted(reply))):
             known = replace(reply, usage=counted or usage)
             usage, estimated = outgoing.allowance.spent(request(), known, whole=not partial), True
@@ -167,13 +167,13 @@ class AttemptLog:
         return usage.get("total_tokens", 0), cost
 
     def abort(self, saved: int | None, usage: dict[str, int]) -> None:
-        """The next reply that is booked was given up early; `usage` is what the provider had counted by then."""
+        """Note that the next recorded reply was aborted early; `usage` is what the provider had counted by then."""
         self._aborted = (True, saved, usage)
 
     def failed(
         self, send: plan.Send, failure: CallFailure, reply: Reply, outgoing: "Outgoing", request: Callable[[], Request]
     ) -> tuple[int, float | None]:
-        """Book a call without a reply; what arrived of one is `reply`. The tokens and the money that it cost leave."""
+        """Record a call without a complete reply; `reply` is the part that arrived. Return the tokens and the money that it cost."""
         usage, estimated = reply.usage, False
         if not {"input_tokens", "output_tokens"} <= usage.keys() or reply.finish == "unknown":
             usage, estimated = {}, _may_cost(failure, reply)
@@ -189,7 +189,7 @@ class AttemptLog:
         return tokens or 0, cost
 
     def _model(self, send: plan.Send, outgoing: "Outgoing") -> str:
-        """The model that was asked, which a hook or a parameter may have changed."""
+        """The model that was asked; a hook or a parameter may have changed it."""
         return send.model if outgoing.request is None else outgoing.request.asked_model
 
     def _attempt(
@@ -213,7 +213,7 @@ class AttemptLog:
         )  # fmt: skip
 
     def breaker(self, rung: plan.PlanRung, state: str, failures: int) -> None:
-        """Tell that the circuit breaker of a rung changed."""
+        """Report that the circuit breaker of a rung changed."""
         send = self._last or plan.Send("ask", rung.model, rung.modes[0], 0, self._policy.attempts)
         told = {"state": state, "client": self._clients[rung.client], "failures": failures}
         self.emit(events.BreakerChanged, replace(send, model=rung.model), **told)
@@ -223,7 +223,7 @@ class AttemptLog:
         self.emit(events.Judged, send, ok=fault is None, fault="" if fault is None else fault.kind, codes=codes)
 
     def planned(self, before: plan.Past, after: plan.Past, step: plan.Step, event: plan.Event) -> None:
-        """Tell what the plan decided."""
+        """Report the plan's decision."""
         if isinstance(step, plan.Send):
             last, self._last = self._last, step
             if self._on_event is None:
@@ -277,12 +277,12 @@ class AttemptLog:
         )  # fmt: skip
 
     def _raw(self) -> str:
-        """The last reply as the model wrote it, without what must not be kept, and no longer than the policy says."""
+        """The last reply as the model wrote it, redacted, and cut to the length in the policy."""
         most = self._policy.raw
         last = next((a.verdict for a in reversed(self.attempts) if a.verdict is not None), None)
         if last is None or not most:
             return ""
-        from trueup.store.redaction import Redaction  # of use only where asking failed
+        from trueup.store.redaction import Redaction  # needed only if the ask failed
 
         given = self._policy.redaction
         rules = given if isinstance(given, Redaction) else Redaction()
@@ -291,7 +291,7 @@ class AttemptLog:
         return text if len(text) <= most else cut(text, most - 1) + "…"
 
     def emit(self, kind: type[events.Event], send: plan.Send, /, **facts: Any) -> None:
-        """Hand one event to the subscriber; what it raises ends the ask."""
+        """Pass one event to the subscriber; an exception from it ends the ask."""
         if self._on_event is None:
             return
         self._on_event(
@@ -302,7 +302,7 @@ class AttemptLog:
         )  # fmt: skip
 
     def verdict(self, outcome: plan.Outcome) -> Verdict:
-        """The verdict to give: the last one when it is ok, else the best; a failure of the transport as one."""
+        """The verdict of the answer: the last one if it is ok, otherwise the best one. A transport failure becomes a verdict."""
         judged = [a.verdict for a in self.attempts if a.verdict is not None]
         if not judged:
             return self._no_reply()
@@ -318,7 +318,7 @@ class AttemptLog:
         return Verdict(reading.reply, None, Findings(reading.findings))
 
     def stopped(self, reason: plan.Reason, past: plan.Past) -> Finding | None:
-        """Why the asking ended before a valid reply came, where that is more than the reply's own fault."""
+        """The finding on why the ask ended without a valid reply, unless the faults of the reply explain it."""
         policy = self._policy
         if reason in plan.BUDGETS:
             spent = _spent(reason, past)
@@ -339,14 +339,14 @@ class AttemptLog:
 
 
 def _may_cost(failure: CallFailure, reply: Reply) -> bool:
-    """Whether the provider may charge for a call that failed: it got the request, and did not answer with an error alone."""
+    """Whether the provider may charge for a failed call: it received the request, and did not answer with only an error."""
     if _says(reply) or reply.usage:
         return True
     return failure.status is None and not failure.unsent
 
 
 def _is_counted(reply: Reply) -> bool:
-    """Whether the provider counted a reply; a server that does not count may say 0, which no request and no text has."""
+    """Whether the provider counted a reply. A server that does not count may report 0, which is never right for a request or a text."""
     usage = reply.usage
     return bool(usage.get("input_tokens") and "output_tokens" in usage and (usage["output_tokens"] or not _says(reply)))
 

@@ -1,7 +1,7 @@
-"""Loop: one ask between the plan and a driver. It judges, composes and keeps the books; it sends and sleeps nothing.
+"""The loop of one ask, between the plan and a driver. It judges replies, makes requests and records attempts; it does not send or wait.
 
-A driver starts it, carries out the step it gives, and tells it what came of that: a reply, a failure, a wait that is over.
-What to do next is the plan's decision. When the step is `Finish`, `answer()` has everything.
+A driver starts it, carries out each step, and reports the result: a reply, a failure, or the end of a wait.
+The plan decides the next step. When the step is `Finish`, `answer()` returns the result.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 
 
 class AskedClient(Protocol):
-    """What the loop must know of a client: a key to remember it by, the modes it is asked in, whose shapes it takes.
+    """The attributes of a client that the loop needs: a key to remember it by, its default modes, and the provider whose shapes it takes.
 
-    It may also say what it is `able` to do beyond its modes, that it `takes_tools`, and which `secrets` it sends.
+    It may also define all modes that it is `able` to use, whether it `takes_tools`, and the `secrets` that it sends.
     """
 
     key: str
     modes: tuple[Mode, ...]
     provider: str
-    finishes: bool  # it always says how a reply ended, so one that does not say was cut off
+    finishes: bool  # it always sends a finish reason, so a reply without one was cut off
 
 
 class Retries(Protocol):
@@ -68,23 +68,23 @@ class Retries(Protocol):
         ...
 
     def take(self) -> None:
-        """A failed call will be repeated."""
+        """Note that a failed call will be repeated."""
         ...
 
 
 class Traits(msgspec.Struct, frozen=True):
-    """A client as the loop sees it, for who sends by other means."""
+    """A client as the loop sees it, for callers that send requests in another way."""
 
     key: str = ""
     modes: tuple[Mode, ...] = ("text",)
     provider: str = "openai"
     finishes: bool = False
-    passes_on: bool = True  # the provider's own reply is passed on: nothing may have to be taken off it
-    place: Place | None = None  # of its circuit breaker; None: each of its models has one
+    passes_on: bool = True  # the provider's own reply is passed on, so it must not need unwrapping
+    place: Place | None = None  # the place of its circuit breaker; None: each of its models has a breaker
 
 
 class Loop:
-    """One ask in the making.
+    """One ask while it runs.
 
     >>> from trueup import Contract
     >>> loop = Loop(Contract({"type": "object"}), Traits(), "Give me an object.")
@@ -131,8 +131,8 @@ class Loop:
         self._clock = clock
         self._books = AttemptLog(policy, clock, on_event, contract.name, [label(rung.client) for rung in self._rungs])
         self._outgoing = Outgoing(policy, on_request, cache, streams=streams, measured=memory.measured)
-        self._under_way = False  # a request was sent, and nothing came of it yet
-        self._raw: Any = None  # what the provider sent last
+        self._under_way = False  # a request was sent and has no result yet
+        self._raw: Any = None  # the provider's last reply
         self._past = plan.Past()
         self._step: plan.Step | None = None
         self._faulty: FaultyReply | None = None
@@ -146,15 +146,15 @@ class Loop:
 
     @property
     def step(self) -> plan.Step:
-        """What is to be done now."""
+        """The step to carry out now."""
         if self._step is None:
             raise RuntimeError("the loop has not been started")
         return self._step
 
     def start(self, at: float | None = None, *, anywhere: bool = False) -> plan.Step:
-        """The first step; `at` is the time of the clock at which it was taken, if that is over.
+        """The first step; `at` is the clock time at which it was taken, if it was taken before.
 
-        A context without a known state ends the ask before anything is sent, unless it may be `anywhere`.
+        A context without a known state ends the ask before anything is sent, unless `anywhere` is true.
         """
         self._books.open(at, NO_FINDINGS if anywhere else unplaced(self.contract, self._context))
         ladder = tuple(
@@ -163,14 +163,14 @@ class Loop:
             for model in ((rung.model,) if rung.model else self.policy.models or ("",))
         )
         if self.policy.money is not None:
-            own = self.policy.parameters.get("model")  # which every request is sent with
+            own = self.policy.parameters.get("model")  # every request is sent with it
             self.policy.check_prices([own] if own else [rung.model for rung in ladder])
         self._health.guard(ladder)
         resting = self._health.resting(ladder, self._clock.now()) if at is None else ()  # the first rung has been asked
         return self._take(plan.Began(ladder, 0.0, self._fallback is not None, bool(self._books.unplaced), resting))
 
     def request(self, at: float | None = None) -> Request:
-        """The request of the present step, which must be a `Send`; `at` is when it was sent, where that is over."""
+        """The request of the current step, which must be a `Send`; `at` is when it was sent, if it was sent before."""
         send = self.step
         if not isinstance(send, plan.Send):
             raise RuntimeError(f"the step is {type(send).__name__}, there is nothing to send")  # noqa: TRY004
@@ -190,15 +190,15 @@ class Loop:
 
     @property
     def _present(self) -> Request:
-        """The request of the present step, or of the last one that was to be sent."""
+        """The request of the current step, or the last planned request."""
         return self._outgoing.request or self._composer.request(self._sent, self._faulty)
 
     def replied(self, raw: Any) -> plan.Step:
-        """A reply came in, in whatever shape the provider gives it."""
+        """Take a reply in the provider's shape; return the next step."""
         return self.judged(self.judge(raw))
 
     def judge(self, raw: Any) -> Verdict:
-        """The verdict on a reply under the present step; fields that were asked for alone are merged and judged whole."""
+        """The verdict on a reply in the current step. If only some fields were requested, they are merged into the value, and all of it is judged."""
         self._raw = raw
         raw = self.received(raw)
         return self._whole(raw, self.contract.check(raw, self._context))
@@ -210,7 +210,7 @@ class Loop:
         return self._whole(raw, await self.contract.acheck(raw, self._context))
 
     def received(self, raw: Any) -> Any:
-        """A raw reply as the contract judges it: out of the tool and the wrapper that the present request asked for."""
+        """A raw reply as the contract judges it, taken out of the answer tool and the wrapper of the current request."""
         schema = self.contract.schema
         dialect = getattr(self._own_client, "dialect", "")
         return received(raw, self._present, dialect, None if schema is None else schema.is_valid)
@@ -222,12 +222,12 @@ class Loop:
         return self.completed(verdict)
 
     def completed(self, verdict: Verdict) -> Verdict:
-        """A verdict with what only asking knows: how a reply must end, that it says something, and something real."""
+        """A verdict with the checks of `ask` itself: the reply must be complete, must not be empty, and must not repeat placeholders."""
         reply = verdict.reply
         codes = {(found.code, found.level) for found in verdict.findings} if verdict.findings else ()
-        if ("R003", "warning") in codes:  # the rest can be had: ask again
+        if ("R003", "warning") in codes:  # ask again, to get the rest
             return _cut(verdict)
-        unread = ("R001", "error") in codes  # of a client that speaks a known protocol
+        unread = ("R001", "error") in codes  # from a client with a known protocol
         if self.client.finishes and (unread or (reply.finish == "unknown" and reply.provider)):
             return _with(verdict, "A002", "Ask again: part of the reply may be missing.")
         if not verdict.ok:
@@ -235,19 +235,19 @@ class Loop:
         if not reply.calls and not verdict.calls and not reply.text.strip():
             refused = reply.refusal or reply.finish in {"refusal", "filter"}
             return _with(verdict, "P010" if refused else "P002", ANSWER)
-        if reply.finish == "refusal":  # what was said before does not count as an answer
+        if reply.finish == "refusal":  # text before a refusal does not count as an answer
             return _with(verdict, "P010", ANSWER)
         return self._without_echo(verdict)
 
     def _without_echo(self, verdict: Verdict) -> Verdict:
-        """A verdict that refuses a value with placeholders of the prompt in it; such a value is never given, not even degraded."""
+        """A verdict that refuses a value with placeholders from the prompt. Such a value is never given, not even as a degraded answer."""
         if verdict.data is None or "<" not in verdict.reply.text:
             return verdict
         path = echoed(verdict.data, self._composer.placeholders)
         return verdict if path is None else _with(verdict, "A006", "Give a real value in place of <…>.", path)
 
     def judged(self, verdict: Verdict, *, whole: bool = True) -> plan.Step:
-        """A reply was judged: book it, and go on. One that is not `whole` was given up, and is never given to the caller."""
+        """Record a judged reply; return the next step. A reply that is not `whole` was aborted, and is never given to the caller."""
         failed = failure_found(verdict)
         if failed is not None and self._outgoing.stored is None:
             return self.failed(failure_in(failed, self._sent.mode), verdict)
@@ -275,16 +275,16 @@ class Loop:
         return self._take(plan.ReplyJudged(self._books.elapsed(), fault, chance, tokens, cost, usable, resting, again))
 
     def _outdated(self) -> plan.Step:
-        """The reply in the cache does not keep the contract as it is today: the same step again, with the model."""
+        """Repeat the step with the model, because the cached reply does not satisfy the current contract."""
         before = self._past
         self._outgoing.outdated()
         return self._go_on(before, plan.Waited(self._books.elapsed()))
 
     def _keep(self, verdict: Verdict) -> bool:
-        """Whether something of a faulty reply may be given in the end; where the policy wants that, keep the part."""
+        """Whether a part of a faulty reply may be given at the end; keep the part if the policy asks for it."""
         if self.policy.otherwise != "text":
             return is_usable(verdict)
-        from trueup.ask.replies.salvage import salvage  # of use only where asking goes wrong
+        from trueup.ask.replies.salvage import salvage  # needed only for a faulty reply
 
         part = salvage(self.contract, verdict, self._context)
         if part is not None and (self._part is None or rank(part) <= rank(self._part)):
@@ -292,7 +292,7 @@ class Loop:
         return part is not None
 
     def ends_with(self, verdict: Verdict) -> bool:
-        """Whether to give up a stream with these faults would end the ask with nothing, where all of the reply may be a degraded answer."""
+        """Whether aborting a stream with these faults would end the ask without data, although the whole reply may be a degraded answer."""
         fault = fault_of(verdict)
         if fault is None or any(found.code[0] != "V" for found in verdict.errors):
             return False
@@ -302,9 +302,9 @@ class Loop:
         return isinstance(given_up, plan.Finish) and given_up != read_on
 
     def aborted(self, verdict: Verdict, received: int, heard: Sequence[Any] = ()) -> plan.Step:
-        """A stream was given up at a certain fault, after so many characters: book it as a faulty reply, and go on.
+        """Record a stream that was aborted at a certain fault after `received` characters as a faulty reply; return the next step.
 
-        `heard` are the pieces that arrived: providers count the input in the first of them.
+        `heard` are the pieces that arrived; providers count the input in the first of them.
         """
         most = self._sent.max_tokens if self._outgoing.request is None else self._outgoing.request.max_tokens
         saved = None if most is None else max(0, most - received // 4)
@@ -314,12 +314,12 @@ class Loop:
         return self.judged(verdict, whole=False)
 
     def failed(self, failure: CallFailure, verdict: Verdict | None = None, heard: Sequence[Any] = ()) -> plan.Step:
-        """No reply came, or only a part of one: `heard` are the pieces of a stream that arrived."""
+        """Record that no reply arrived, or only a part of it; return the next step. `heard` are the pieces of a stream that arrived."""
         if self._outgoing.stored is not None:
             return self._outdated()
         own = failure.code == UNSENDABLE and failure.unsent  # a provider may use the same word
         if own and len(self._past.ladder) == 1:
-            raise MessageError(failure.reason)  # there is nobody else to ask: the caller must change the messages
+            raise MessageError(failure.reason)  # there is no other client to ask: the caller must change the messages
         failure = self._limit_rejected(self._masked(failure))
         if failure.kind == "feature" and not self._can_omit(failure.feature):
             failure = msgspec.structs.replace(failure, kind="fatal")
@@ -334,7 +334,7 @@ class Loop:
         )  # fmt: skip
 
     def _limit_rejected(self, failure: CallFailure) -> CallFailure:
-        """A failure; where the provider rejected the limit that the budgets set, it is that of a feature, and a lower one is tried."""
+        """The failure; if the provider rejected the limit that the budgets set, it is a rejected feature, and a lower limit is tried."""
         request = self._outgoing.request
         own = self._outgoing.limited and self._sent.max_tokens is None
         if not own or request is None or failure.status is None or failure.status >= 500:
@@ -347,34 +347,34 @@ class Loop:
     def _cost_of_failure(
         self, failure: CallFailure, verdict: Verdict | None, heard: Sequence[Any]
     ) -> tuple[int, float | None]:
-        """Book a failure; what it cost is counted by the provider, or estimated if it may have worked on the request."""
+        """Record a failure. The provider counts its cost, or it is estimated if the provider may have worked on the request."""
         self._under_way = False
         reply = verdict.reply if verdict is not None else read(list(heard)).reply if heard else Reply()
         return self._books.failed(self._sent, failure, reply, self._outgoing, lambda: self._present)
 
     def _can_omit(self, feature: str) -> bool:
-        """Whether a feature is the loop's own to leave out, and not the caller's."""
+        """Whether the loop may leave a feature out because the caller did not set it."""
         if feature in self.policy.parameters:
             return False
         send = self._sent
         return feature != "tool_choice" or self._composer.must_call or send.mode == "tool" or send.reduced
 
     def spent(self, reply: Reply) -> dict[str, int]:
-        """The usage of the present call, estimated as far as the provider did not count, if `reply` is all that came of it."""
+        """The usage of the current call if `reply` is all that arrived; estimated if the provider did not count."""
         return self._outgoing.allowance.spent(self._present, reply)
 
     def waited(self) -> plan.Step:
-        """The wait is over."""
+        """Note that the wait is over; return the next step."""
         return self._take(plan.Waited(self._books.elapsed()))
 
     def cancelled(self, heard: Sequence[Any] = ()) -> plan.Step:
-        """The caller wants no answer any more; `heard` are the pieces of a stream that arrived."""
+        """Note that the caller cancelled the ask; return the last step. `heard` are the pieces of a stream that arrived."""
         if self._under_way:
             self._cost_of_failure(CallFailure("the ask was cancelled", "fatal", code="cancelled"), None, heard)
         return self._take(plan.AskCancelled(self._books.elapsed()))
 
     def answer(self) -> Answer:
-        """What came of it, once the step is `Finish`."""
+        """The result, after the step is `Finish`."""
         finish = self.step
         if not isinstance(finish, plan.Finish):
             raise RuntimeError("the loop is not finished")  # noqa: TRY004
@@ -391,7 +391,7 @@ class Loop:
 
     @property
     def client(self) -> Any:
-        """The client of the present rung, which the present request is for; one that has the reply, if the cache does."""
+        """The client for the current request: the current rung's, or a stored reply if the cache has one."""
         return self._outgoing.stored or self._own_client
 
     @property
@@ -408,7 +408,7 @@ class Loop:
 
     @property
     def _composer(self) -> Composer:
-        """What puts together the requests for the present client, in the shapes of its provider."""
+        """The composer of requests for the current client, in its provider's shapes."""
         return self._composer_for(self._index)
 
     def _composer_for(self, index: int) -> Composer:
@@ -426,7 +426,7 @@ class Loop:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What every check of this ask is told of the conversation."""
+        """The context that every check of this ask receives."""
         return self._context
 
     @property
@@ -440,12 +440,12 @@ class Loop:
         return self._books.attempts
 
     def emit(self, kind: type[Event], /, **facts: Any) -> None:
-        """Tell the subscribers something that belongs to the present call."""
+        """Report an event of the current call to the subscribers."""
         self._books.emit(kind, self._sent, **facts)
 
     @property
     def _sent(self) -> plan.Send:
-        """The request that is under way or was the last."""
+        """The current request, or the last one."""
         return self._books.last
 
     def _take(self, event: plan.Event) -> plan.Step:
@@ -463,7 +463,7 @@ class Loop:
             self._faulty = None
 
     def _go_on(self, before: plan.Past, event: plan.Event) -> plan.Step:
-        """The step to carry out; one that the budgets have no room for is not: the plan passes to the next rung, or ends."""
+        """The step to carry out. If a request does not fit the budgets, the plan continues with the next rung, or ends."""
         while self._outgoing.limited and isinstance(self._step, plan.Send):
             fit = self._ready(self._step)
             if fit is None or fit.refused is None:
@@ -477,14 +477,14 @@ class Loop:
         return self._health.resting(self._past.ladder, self._clock.now())
 
     def _tell_state(self, state: str | None) -> None:
-        """Tell that the circuit breaker of the present rung changed, if it did."""
+        """Report that the circuit breaker of the current rung changed, if it did."""
         if state is not None:
             self._books.breaker(self._rung, state, self._health.failures(self._rung))
 
     def _masked(self, failure: CallFailure) -> CallFailure:
-        """A failure without the keys that the client sends, should the provider or the SDK repeat them."""
+        """A failure without the client's keys, in case the provider or the SDK repeats them."""
         if self._secrets is None:
-            from trueup.ask.secrets import Secrets  # of use only where a call failed
+            from trueup.ask.secrets import Secrets  # needed only after a failed call
 
             self._secrets = Secrets(rung.client for rung in self._rungs)
         reason, code = self._secrets.masked(failure.reason), self._secrets.masked(failure.code)
@@ -493,18 +493,18 @@ class Loop:
         return msgspec.structs.replace(failure, reason=reason, code=code)
 
     def _modes(self, index: int) -> tuple[Mode, ...]:
-        """The modes that the policy, the client and the schema allow; text is always left."""
+        """The modes that the policy, the client and the schema allow; `text` is always possible."""
         rung = self._rungs[index]
         composer, modes, client = self._composer_for(index), self.policy.modes, rung.client
         if rung.mode is not None:
             return composer.allowed((rung.mode,))
-        if modes == LADDER:  # the default: what is usual for the client
+        if modes == LADDER:  # the default: the client's own ladder
             beside = getattr(client, "beside_tools", ()) if composer.tools and composer.takes_tools else ()
             return composer.allowed(beside or client.modes)
         return composer.allowed(tuple(mode for mode in modes if mode in getattr(client, "able", client.modes)))
 
     def _merged(self, raw: Any, whole: Verdict, faulty: FaultyReply) -> Verdict:
-        """The fields that came, put into the value that lacked them; a whole reply that is ok is taken as it is."""
+        """The fields in the reply, merged into the value that lacked them; a whole reply that is ok is used unchanged."""
         assert faulty.asked is not None
         from trueup.contract.contract import Contract
 
@@ -519,7 +519,7 @@ class Loop:
         return contract.check(reply, self._context)
 
     def _find_fallback(self) -> Any:
-        """The reply to fall back on: the state's own, or the policy's, which must keep the contract."""
+        """The fallback reply: the state's own, or the policy's, which must satisfy the contract."""
         own = self.contract.fallback(self._context)
         if own is not None:
             return own
@@ -527,7 +527,7 @@ class Loop:
         if given is not None:
             verdict = self._check_fallback(given)
             if not verdict.ok:
-                raise ValueError(f"the policy's fallback does not keep the contract: {verdict.errors[0]}")
+                raise ValueError(f"the policy's fallback does not satisfy the contract: {verdict.errors[0]}")
         return given
 
     def _check_fallback(self, given: Any) -> Verdict:
@@ -539,7 +539,7 @@ class Loop:
         return (verdict, "fallback") if verdict.ok else (last, "failed")
 
     def _next(self, verdict: Verdict) -> list[Any]:
-        """The messages to go on with: the conversation with the reply, or the request to correct it."""
+        """The messages to continue with: the conversation with the reply, or the request to correct it."""
         from trueup.ask.requests.messages import said
 
         if verdict.ok:
@@ -559,14 +559,14 @@ def _without_keys(name: str) -> str:
 
 
 def label(client: AskedClient) -> str:
-    """What a client is called in attempts and events: its kind and address, without the keys that an address may have."""
+    """The name of a client in attempts and events: its kind and address, without any keys in the address."""
     return _without_keys(getattr(client, "label", client.key))
 
 
 def known(context: Mapping[str, Any] | None, messages: list[Any]) -> dict[str, Any]:
     """The context of every check: the caller's, with the conversation as its history."""
     found = dict(context or {})
-    history_in(found)  # refused before anything is sent
+    history_in(found)  # raises an error before anything is sent
     found.setdefault("history", messages)
     if "question" not in found and (question := question_in(messages)):
         found["question"] = question
@@ -574,14 +574,14 @@ def known(context: Mapping[str, Any] | None, messages: list[Any]) -> dict[str, A
 
 
 def _cut(verdict: Verdict) -> Verdict:
-    """A verdict on a stream that broke off, refused for that whatever its contract makes of what arrived."""
+    """A verdict on a stream that was cut off, which is refused even if the part that arrived is valid."""
     said = [promoted(found) if found.code == "R003" else found for found in verdict.findings]
     findings = Findings(sorted(said, key=lambda found: found.level != "error"))
     return verdict.with_findings(findings, runs=False)
 
 
 def _with(verdict: Verdict, code: str, hint: str, path: str = "$") -> Verdict:
-    """A verdict that also says what only asking knows: how a reply must end, that it says something, and something real."""
+    """The verdict with one more error, which `ask` itself found."""
     found = finding(code, path, FINDINGS[code].title.rstrip("."), None, {}, hint)
     findings = Findings((found, *verdict.findings))
     return verdict.with_findings(findings, runs=False)

@@ -1,7 +1,7 @@
-"""The plan: what to do next, decided from the policy, what has happened so far, and the last event. Pure.
+"""The plan: decides what to do next, from the policy, the past of the ask, and the last event. Pure.
 
-`step(policy, past, event)` gives the past with the event in it, and one of `Send`, `Wait` and `Finish`. Time and chance come
-in with the events; nothing here sends, sleeps, reads a clock or looks at a reply. Every decision of the loop is made here.
+`step(policy, past, event)` returns the past with the event added, and `Send`, `Wait` or `Finish`. Events contain the time and random
+numbers; this module does not send, wait, read a clock or look at a reply. It makes every decision of the loop.
 """
 
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ from trueup.ask.policy import Mode, Policy
 
 Purpose = Literal["ask", "repair", "regenerate"]
 Outcome = Literal["accepted", "repaired", "regenerated", "degraded", "fallback", "failed"]
-# Why it stopped: a budget, the end of what may be tried, or what cannot be helped.
+# Why the ask stopped: a budget, the end of the retries, or a failure that cannot be repaired.
 Reason = Literal[
     "", "attempts", "deadline", "tokens", "money",
     "repairs", "regenerations", "retries", "same-fault", "refusal", "rejected", "unreadable", "context", "bug", "cancelled",
@@ -21,37 +21,37 @@ Reason = Literal[
 BUDGETS: frozenset[Reason] = frozenset({"attempts", "deadline", "tokens", "money"})
 FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable", "context", "bug"]
 FailureKind = Literal["rate", "transient", "mode", "feature", "refusal", "fatal"]
-_LONGEST = 86_400.0  # seconds that a provider may ask to wait; a clock cannot count without end
+_LONGEST = 86_400.0  # the most seconds that a provider may ask to wait
 
 
 class PlanRung(NamedTuple):
-    """One model of the ladder, the modes in which it may be asked, best first, and what it is known to reject."""
+    """One model of the ladder, the modes in which it may be asked, best first, and the features that it is known to reject."""
 
     model: str
     modes: tuple[Mode, ...]
     without: frozenset[str] = frozenset()
     client: int = 0  # which of the clients is asked
-    share: float | None = None  # its part of the deadline, beside those of the other rungs; None: it may use all of it
+    share: float | None = None  # its share of the deadline, relative to the other rungs'; None: all of it
 
 
 class ReplyFault(msgspec.Struct, frozen=True):
-    """What is wrong with a reply, as far as the plan must know; `signature` is equal for equal faults."""
+    """The fault of a reply, in the form that the plan needs; `signature` is equal for equal faults."""
 
     kind: FaultKind
     signature: str = ""
     length: bool = False  # the provider cut it at the token limit
     fields: bool = False  # it can be repaired field by field
-    marks: frozenset[str] = frozenset()  # code and place of each thing that is wrong
+    marks: frozenset[str] = frozenset()  # code and place of each fault
 
 
-# What happens. `at` is in seconds since the start, `chance` at least 0 and below 1.
+# Events. `at` is in seconds since the start; `chance` is a random number from 0 to below 1.
 # `resting` has, for each rung, the seconds until its circuit breaker lets a call through; empty if all do.
-# `again` says whether a failed call may be repeated: others than this ask may have used up the retries there are.
+# `again` is whether a failed call may be repeated: other asks may have used up the shared retries.
 class Began(msgspec.Struct, frozen=True):
     ladder: tuple[PlanRung, ...]
     at: float = 0.0
-    fallback: bool = False  # there is a reply to fall back on
-    unplaced: bool = False  # the context names no known state, so no reply could be accepted
+    fallback: bool = False  # there is a fallback reply
+    unplaced: bool = False  # the context does not name a known state, so no reply can be accepted
     resting: tuple[float, ...] = ()
 
 
@@ -61,7 +61,7 @@ class ReplyJudged(msgspec.Struct, frozen=True):
     chance: float = 0.0
     tokens: int = 0
     cost: float | None = None
-    usable: bool = False  # better than nothing: it may be given as a degraded answer
+    usable: bool = False  # it may be given as a degraded answer
     resting: tuple[float, ...] = ()
     again: bool = True
 
@@ -71,7 +71,7 @@ class CallFailed(msgspec.Struct, frozen=True):
     kind: FailureKind
     chance: float = 0.0
     retry_after: float | None = None
-    feature: str = ""  # what was rejected
+    feature: str = ""  # the rejected feature
     resting: tuple[float, ...] = ()
     tokens: int = 0
     cost: float | None = None
@@ -79,7 +79,7 @@ class CallFailed(msgspec.Struct, frozen=True):
 
 
 class Unaffordable(msgspec.Struct, frozen=True):
-    """The request that was planned does not fit what is left of a budget; it was not sent."""
+    """The planned request does not fit what is left of a budget, and was not sent."""
 
     at: float
     budget: Reason
@@ -98,7 +98,7 @@ Event = Began | ReplyJudged | CallFailed | Unaffordable | Waited | AskCancelled
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Ask the model; `attempt` of `limit` calls, `nth` of `most` of its purpose, the `retry`th time of this request."""
+    """Ask the model: call `attempt` of `limit`, `nth` of `most` for its purpose, retry number `retry` of this request."""
 
     purpose: Purpose
     model: str
@@ -113,18 +113,18 @@ class Send(msgspec.Struct, frozen=True):
     timeout: float | None = None
     reduced: bool = False  # with the policy's `last_tools` only
     fields: bool = False
-    afresh: bool = False  # a correction left as wrong what it was to correct: ask without showing the reply again
+    afresh: bool = False  # a correction did not help: ask without showing the reply again
     without: frozenset[str] = frozenset()  # features that the provider rejected
     client: int = 0  # which of the clients is asked
 
     @property
     def forced(self) -> bool:
-        """Whether a call that must be made may be forced: the provider has not rejected that."""
+        """Whether a required call may be forced, because the provider has not rejected that."""
         return "tool_choice" not in self.without
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Do nothing for some seconds, then say `Waited`."""
+    """Wait for some seconds, then report `Waited`."""
 
     seconds: float
     reason: FailureKind | FaultKind
@@ -133,7 +133,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """It is over."""
+    """The ask is over."""
 
     outcome: Outcome
     reason: Reason = ""
@@ -143,26 +143,26 @@ Step = Send | Wait | Finish
 
 
 class Past(msgspec.Struct, frozen=True):
-    """All that the plan remembers. The counters after `rung` are of the present rung of the ladder."""
+    """Everything that the plan remembers. The counters after `rung` are for the current rung of the ladder."""
 
     ladder: tuple[PlanRung, ...] = ()
     at: float = 0.0
     fallback: bool = False
     usable: bool = False
-    counted: int = 0  # calls, those told to wait (429) not counted
+    counted: int = 0  # calls, without rate-limited ones (429)
     tokens: int = 0
     cost: float = 0.0
     tried: frozenset[int] = frozenset()  # rungs that were asked before this one
-    last: bool = False  # this rung was resting, and no other was left: it is the last one
-    later: tuple[tuple[float, int], ...] = ()  # rungs that were busy: when each may be asked again, and which
-    model: int = 0  # the present rung of the ladder
+    last: bool = False  # this rung was resting, and no other was left: it is the last to be asked
+    later: tuple[tuple[float, int], ...] = ()  # busy rungs: when each may be asked again, and its index
+    model: int = 0  # the current rung of the ladder
     rung: int = 0  # and its mode
-    until: float | None = None  # when its share of the time is over; None: at the deadline
+    until: float | None = None  # when the rung's share of the time is over; None: at the deadline
     repairs: int = 0
     regenerations: int = 0
-    retries: int = 0  # of the present request
+    retries: int = 0  # of the current request
     rated: int = 0  # 429s in a row
-    waited: float = 0.0  # seconds that the provider had us wait
+    waited: float = 0.0  # seconds that the provider asked to wait
     same: int = 0
     signature: str = ""
     marks: frozenset[str] = frozenset()
@@ -175,7 +175,7 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def step(policy: Policy, past: Past, event: Event) -> tuple[Past, Step]:
-    """What to do after an event.
+    """The next step after an event, and the past that includes it.
 
     >>> past, first = step(Policy(), Past(), Began((PlanRung("m", ("text",)),)))
     >>> first.purpose, first.attempt
@@ -217,11 +217,11 @@ def _judged(policy: Policy, past: Past, event: ReplyJudged) -> tuple[Past, Step]
         return past, Finish(outcome)
     if fault.length and past.max_tokens is not None and policy.max_tokens is not None:
         past = replace(past, max_tokens=min(2 * past.max_tokens, policy.most_tokens or 4 * policy.max_tokens))
-    if fault.kind == "bug":  # nobody knows whether the reply is good; neither another one nor a fallback helps
+    if fault.kind == "bug":  # it is not known whether the reply is good; another reply or a fallback does not help
         return past, Finish("failed", "bug")
     if fault.kind in {"nothing", "cut"}:
         return _again(policy, past, fault.kind, event)
-    if fault.kind == "unreadable" or fault.kind == "context":  # another reply would be judged alike
+    if fault.kind == "unreadable" or fault.kind == "context":  # another reply would get the same verdict
         return _exhausted(policy, past, fault.kind)
     if fault.kind == "refusal":
         return _next_model(policy, past, "refusal", event.resting)
@@ -231,7 +231,7 @@ def _judged(policy: Policy, past: Past, event: ReplyJudged) -> tuple[Past, Step]
 
 
 def _repair(policy: Policy, past: Past, fault: ReplyFault, event: ReplyJudged) -> tuple[Past, Step]:
-    """A faulty reply: ask for it again with what is wrong, one mode lower where prose came in place of a value."""
+    """After a faulty reply: ask for a correction, in the next lower mode if the reply was prose instead of a value."""
     same = past.same + 1 if past.purpose == "repair" and fault.signature == past.signature else 0
     afresh = past.purpose == "repair" and (fault.length or not fault.marks.isdisjoint(past.marks))
     past = replace(past, same=same, signature=fault.signature, marks=fault.marks, afresh=afresh)
@@ -256,21 +256,21 @@ def _regenerate(policy: Policy, past: Past, event: ReplyJudged) -> tuple[Past, S
 
 def _failed(policy: Policy, past: Past, event: CallFailed) -> tuple[Past, Step]:
     if event.kind == "rate":
-        if policy.waits is None:  # waited for as long as there is time: without a deadline, until the caller cancels
+        if policy.waits is None:  # wait until the deadline, or without a deadline, until the caller cancels
             past = replace(past, counted=past.counted - 1)
         elif past.rated >= policy.waits:
             return _next_model(policy, past, "retries", event.resting)
         past = replace(past, rated=past.rated + 1)
         return _wait(policy, past, event.kind, past.rated, policy.waits, event)
     if event.kind == "transient":
-        if policy.deadline is not None and past.at >= policy.deadline:  # the call was ended for that, or might as well
+        if policy.deadline is not None and past.at >= policy.deadline:  # the deadline ended the call, or has passed
             return _exhausted(policy, past, "deadline")
         return _again(policy, past, event.kind, event)
     if event.kind == "mode" and past.rung + 1 < len(_modes(past)):
         return _send(policy, replace(past, rung=past.rung + 1))
     if event.kind == "feature" and event.feature and event.feature not in past.without:
         return _send(policy, replace(past, without=past.without | {event.feature}))
-    # What is rejected though it was left out is needed by the mode.
+    # A feature that is rejected although it was left out is part of the mode.
     if event.kind == "feature" and past.rung + 1 < len(_modes(past)):
         return _send(policy, replace(past, rung=past.rung + 1))
     return _next_model(policy, past, "refusal" if event.kind == "refusal" else "rejected", event.resting)
@@ -279,7 +279,7 @@ def _failed(policy: Policy, past: Past, event: CallFailed) -> tuple[Past, Step]:
 def _again(
     policy: Policy, past: Past, why: FailureKind | FaultKind, event: CallFailed | ReplyJudged
 ) -> tuple[Past, Step]:
-    """The same request once more, after a wait; the last time, for a reply that says nothing, with fewer tools."""
+    """The same request again, after a wait; after empty replies, the last retry has fewer tools."""
     if past.retries >= policy.retries:
         return _next_model(policy, past, "retries", event.resting)
     retry = past.retries + 1
@@ -296,16 +296,16 @@ def _wait(
     limit: int | None,
     event: CallFailed | ReplyJudged,
 ) -> tuple[Past, Step]:
-    """The time that the provider asked for, otherwise a growing backoff; with jitter, and never past the deadline.
+    """Wait for the time that the provider asked for, otherwise for a growing backoff; with jitter, and never past the deadline.
 
-    Another rung is asked in place of a wait that the deadline does not allow, that is too long, or for a breaker that opened. An eager
-    policy asks it in place of any wait.
+    Another rung is asked instead if the deadline does not allow the wait, if the wait is too long, or if a breaker opened. An eager
+    policy never waits if there is another rung.
     """
     spent = _spent(policy, past)
     if spent:
         return _exhausted(policy, past, spent)
     after = event.retry_after if isinstance(event, CallFailed) else None
-    if after is not None and after > 0:  # a provider that says 0, or a time in the past, does not know
+    if after is not None and after > 0:  # 0, or a time in the past, means nothing
         seconds = min(after, _LONGEST) + event.chance * min(1.0, policy.backoff)
     else:
         longest = min(policy.backoff_cap, policy.backoff * 2.0 ** min(count - 1, 60))
@@ -328,7 +328,7 @@ def _wait(
 
 
 def _next_model(policy: Policy, past: Past, reason: Reason, resting: tuple[float, ...]) -> tuple[Past, Step]:
-    """This rung cannot do it: the next one from the start, then one that was busy, then the end."""
+    """Leave this rung: ask the next one from the beginning, or one that was busy before, or end the ask."""
     chosen = _choose(past, resting, past.model)
     fresh = Past(
         ladder=past.ladder, at=past.at, fallback=past.fallback, usable=past.usable, counted=past.counted,
@@ -346,9 +346,9 @@ def _next_model(policy: Policy, past: Past, reason: Reason, resting: tuple[float
 
 
 def _choose(past: Past, resting: tuple[float, ...], after: int | None) -> tuple[int, bool] | None:
-    """The rung to ask next, and whether it is the last; None where there is none.
+    """The rung to ask next, and whether it is the last; None if there is no other rung.
 
-    A rung that rests is passed over while another is left. When none is, the one that may be asked soonest is tried, once.
+    A resting rung is skipped if another one is left. Otherwise, the rung that may be asked soonest is tried once.
     """
     if past.last:
         return None
@@ -362,7 +362,7 @@ def _choose(past: Past, resting: tuple[float, ...], after: int | None) -> tuple[
 
 
 def _on_rung(policy: Policy, past: Past, rung: int, *, last: bool) -> Past:
-    """The past as it is when a rung is asked for the first time."""
+    """The past when a rung is asked for the first time."""
     until = _until(policy, past, rung)
     return replace(
         past, model=rung, last=last, until=until, without=past.ladder[rung].without, max_tokens=policy.max_tokens
@@ -370,7 +370,7 @@ def _on_rung(policy: Policy, past: Past, rung: int, *, last: bool) -> Past:
 
 
 def _until(policy: Policy, past: Past, rung: int) -> float | None:
-    """When the time of a rung is over: it gets its share of what is left, beside the shares of the rungs below it."""
+    """When the time of a rung is over: its share of the remaining time, relative to the shares of the rungs after it."""
     share = past.ladder[rung].share
     below = sum(each.share or 0.0 for each in past.ladder[rung + 1 :])
     if share is None or policy.deadline is None or not below:
@@ -387,7 +387,7 @@ def _exhausted(policy: Policy, past: Past, reason: Reason) -> tuple[Past, Step]:
 
 
 def _send(policy: Policy, past: Past) -> tuple[Past, Step]:
-    """The request that the past calls for, if the budgets have room for it."""
+    """The next request, if the budgets allow it."""
     spent = _spent(policy, past)
     if spent:
         return _exhausted(policy, past, spent)
@@ -409,7 +409,7 @@ def _send(policy: Policy, past: Past) -> tuple[Past, Step]:
 
 
 def _counted(policy: Policy, past: Past) -> tuple[float | None, int, int]:
-    """The temperature of a request, and which of how many of its purpose it is."""
+    """The temperature of a request, its number among those with the same purpose, and their limit."""
     if past.purpose == "ask":
         return policy.temperature, 1, 1
     if past.purpose == "repair":
@@ -418,7 +418,7 @@ def _counted(policy: Policy, past: Past) -> tuple[float | None, int, int]:
 
 
 def _spent(policy: Policy, past: Past) -> Reason:
-    """The budget that has no room for another call, if there is one."""
+    """The budget that does not allow another call, if any."""
     if policy.deadline is not None and past.at >= policy.deadline:
         return "deadline"
     if past.counted >= policy.attempts:
