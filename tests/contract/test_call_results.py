@@ -57,7 +57,7 @@ def reply(*calls: tuple[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": rows}
 
 
-def test_only_what_passed_is_run_and_every_call_is_answered_in_order() -> None:
+def test_only_calls_that_passed_are_run_and_all_are_answered_in_order() -> None:
     verdict = CONTRACT.check(
         reply(("add", {"a": "x"}), ("add", {"a": 1, "b": "2"}), ("ad", {}), ("fail", {"why": "no"}), ("add", "{"))
     )
@@ -154,7 +154,7 @@ SECRET = "postgres://app:hunter2@db/salon: connection refused\nat /srv/app/book.
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_an_exception_says_is_not_sent_to_the_model(provider: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_text_of_an_exception_is_not_sent_to_the_model(provider: str, caplog: pytest.LogCaptureFixture) -> None:
     verdict = CONTRACT.check(reply(("fail", {"why": SECRET})))
     execution = execute(verdict, TOOLS, provider)
     assert "hunter2" not in json.dumps(execution.messages)
@@ -165,7 +165,7 @@ def test_what_an_exception_says_is_not_sent_to_the_model(provider: str, caplog: 
     assert record.getMessage() == "the tool 'fail' failed: RuntimeError: " + SECRET.replace("\n", "\\n")
 
 
-def test_what_an_exception_says_is_sent_on_request() -> None:
+def test_the_text_of_an_exception_is_sent_on_request() -> None:
     async def boom(x: int) -> int:
         raise ValueError("boom")
 
@@ -212,7 +212,7 @@ RETURNED = [
 
 
 @pytest.mark.parametrize(("value", "said"), RETURNED)
-def test_what_a_tool_returns_is_told_as_text(value: Any, said: str) -> None:
+def test_the_result_of_a_tool_is_sent_as_text(value: Any, said: str) -> None:
     def give() -> Any:
         return value
 
@@ -299,7 +299,7 @@ SALON = Contract(tools=[check_slot, book, add], order=BOOKING)
 
 @pytest.mark.spec("T6")
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_call_whose_prerequisite_raises_is_not_made_and_says_so(asynchronous: bool) -> None:
+def test_a_call_is_not_made_if_its_prerequisite_raises_and_the_answer_says_so(asynchronous: bool) -> None:
     verdict = SALON.check(reply(("check_slot", {"day": 32}), ("book", {"day": 32}), ("add", {"a": 1})))
     assert verdict.ok
     assert [call.after for call in verdict.calls] == [(), ("check_slot",), ()]
@@ -325,7 +325,7 @@ def test_one_of_several_calls_is_enough_and_so_is_one_of_an_earlier_turn() -> No
 
 @pytest.mark.spec("T6", "T9")
 @pytest.mark.parametrize("how", ["check", "strict", "state"])
-def test_a_call_falls_with_its_prerequisite_whoever_refuses_that(how: str) -> None:
+def test_a_call_is_refused_if_anything_refuses_its_prerequisite(how: str) -> None:
     from trueup.verdict.facts import Finding, finding
 
     def no_look(judged: Any, context: Any) -> list[Finding]:
@@ -346,7 +346,7 @@ def test_a_call_falls_with_its_prerequisite_whoever_refuses_that(how: str) -> No
     assert execute(verdict, [check_slot, book]).done == ()
 
 
-def test_what_a_call_waits_for_survives_the_way_to_another_process() -> None:
+def test_prerequisites_of_a_call_survive_the_way_to_another_process() -> None:
     from trueup import Verdict
 
     verdict = SALON.check(reply(("check_slot", {"day": 32}), ("book", {"day": 32})))

@@ -146,7 +146,7 @@ NO_OBJECT = [("[1]", "list"), ("[1, 2]", "list"), ("5", "number"), ("null", "nul
 
 @pytest.mark.spec("T4")
 @pytest.mark.parametrize(("args", "got"), NO_OBJECT)
-def test_arguments_that_are_no_object_are_an_error_and_no_crash(args: Any, got: str) -> None:
+def test_arguments_that_are_not_an_object_are_an_error_and_not_a_crash(args: Any, got: str) -> None:
     verdict = judged(args)
     assert [(f.code, f.path) for f in verdict.errors] == [("T004", "$.calls[0].args")]
     assert got in verdict.errors[0].message
@@ -177,7 +177,7 @@ CUT = [
 @pytest.mark.spec("T4")
 @pytest.mark.parametrize("args", CUT)
 @pytest.mark.parametrize("finish", ["length", "tool_calls", "stop"])
-def test_cut_arguments_are_told_apart_from_malformed_ones(args: str, finish: str) -> None:
+def test_truncated_arguments_are_distinguished_from_malformed_ones(args: str, finish: str) -> None:
     verdict = judged(args, finish=finish)
     assert [f.code for f in verdict.errors] == ["T006"]
     assert not verdict.calls
@@ -203,7 +203,7 @@ def test_only_the_last_call_can_be_cut() -> None:
 
 @pytest.mark.spec("T4")
 @pytest.mark.parametrize("args", ['{"city": "a", "city": "b"}', '{"city": "a", "ratio": NaN}', '{"city": "a", "ratio": 1e999}', '{"city": "\\ud800"}', {"city": "\ud800"}, '{"city": "\ud800"}', {"city": "a", "ratio": float("nan")}])  # fmt: skip
-def test_what_json_cannot_hold_is_a_finding_and_no_crash(args: Any) -> None:
+def test_values_that_json_lacks_are_a_finding_and_not_a_crash(args: Any) -> None:
     verdict = judged(args)
     assert verdict.findings
     json.dumps(verdict.to_dict(), ensure_ascii=True)
@@ -265,7 +265,7 @@ WRONG = [
 
 @pytest.mark.spec("T5")
 @pytest.mark.parametrize(("args", "code", "path"), WRONG)
-def test_what_does_not_fit_is_an_error_at_its_place(args: Any, code: str, path: str) -> None:
+def test_a_value_that_does_not_fit_is_an_error_at_its_place(args: Any, code: str, path: str) -> None:
     for given in (args, json.dumps(args)):
         verdict = judged(given)
         assert [(f.code, f.path) for f in verdict.errors] == [(code, path)]
@@ -274,7 +274,7 @@ def test_what_does_not_fit_is_an_error_at_its_place(args: Any, code: str, path: 
 
 
 @pytest.mark.spec("T5")
-def test_an_enum_error_names_what_is_allowed() -> None:
+def test_an_enum_error_names_the_allowed_values() -> None:
     (found,) = judged({"city": "Oslo", "unit": "kelvin"}).errors
     assert "celsius" in found.message + found.hint
     assert "fahrenheit" in found.message + found.hint
@@ -355,7 +355,7 @@ def test_ok_cannot_disagree_with_the_findings(args: str, contract: Contract) -> 
 
 
 @pytest.mark.spec("T10")
-def test_empty_text_is_fine_beside_calls_and_a_warning_without() -> None:
+def test_empty_text_is_fine_with_calls_and_a_warning_without() -> None:
     assert judged({"city": "Oslo"}).findings == ()
     for empty in ("", "  \n", {"role": "assistant", "content": ""}, {"role": "assistant", "content": None}):
         (found,) = CONTRACT.check(empty).findings
@@ -680,6 +680,6 @@ def test_the_default_of_a_python_function_and_of_a_nested_field() -> None:
 
 
 @pytest.mark.parametrize("calls", [{"types": "info"}, {"outside_enum": True}, {"outside_enum": "drop"}])
-def test_what_the_options_do_not_take_is_refused(calls: Any) -> None:
+def test_unsupported_values_of_options_are_refused(calls: Any) -> None:
     with pytest.raises(ValueError, match=r"Invalid enum value|Expected `str`"):
         Contract(tools=[PING], calls=calls)

@@ -14,7 +14,7 @@ def test_every_code_is_found_by_code_and_by_name() -> None:
         assert describe(kind)["kind"] in ("fix", "finding")
 
 
-def test_an_unknown_one_names_what_comes_close() -> None:
+def test_an_unknown_code_names_similar_ones() -> None:
     with pytest.raises(NoSuchCode) as unknown:
         find_kinds("trailing-coma")
     assert unknown.value.near[0].code == "S001"

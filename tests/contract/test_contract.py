@@ -81,7 +81,7 @@ def test_without_a_schema_any_text_is_fine_and_there_is_no_data() -> None:
     assert verdict.reply.text == "Good morning! { not json"
 
 
-def test_true_asks_for_any_json_value_and_prose_is_none() -> None:
+def test_true_accepts_any_json_value_but_not_prose() -> None:
     assert Contract(True).check("[1]").data == [1]
     assert codes(Contract(True).check("Good morning!").findings) == ["P001"]
 
@@ -113,7 +113,7 @@ def test_accept_is_the_highest_grade_that_may_be_in_an_ok_verdict(reply: str, ne
     }
 
 
-def test_a_refused_grade_names_the_fix_its_place_and_what_is_accepted() -> None:
+def test_a_refused_grade_names_the_fix_its_place_and_the_accepted_grades() -> None:
     verdict = Contract(PERSON, accept="lossless").check('{"name": "Ada", "age": "36"}')
     (found,) = verdict.findings
     assert (found.code, found.path, found.span, found.level) == ("G001", "$.age", (23, 27), "error")
@@ -132,7 +132,7 @@ def test_the_profiles_of_coercion() -> None:
     assert Contract(schema, coerce="eager").check(eager).data == {"n": 1036, "on": True}
 
 
-def test_coercion_can_be_told_aliases_prefixes_and_delimiters() -> None:
+def test_coercion_accepts_aliases_prefixes_and_delimiters() -> None:
     schema = {"type": "object", "properties": {"level": {"enum": ["LOW", "HIGH"]}}, "required": ["level"]}
     told = Options(aliases={"level": ["nivel"], "HIGH": ["alto"]}, enum_prefixes=("very ",), enum_delimiters=(" | ",))
     contract = Contract(schema, coerce=told)
@@ -152,7 +152,7 @@ def test_a_key_without_its_accents_is_found_though_no_other_key_is_there(reply: 
     assert verdict.data == ([{"numero": 5}] if listed else {"numero": 5})
 
 
-def test_a_list_of_objects_that_share_nothing_with_what_is_wanted_is_refused_for_each() -> None:
+def test_a_list_of_objects_without_any_known_key_is_refused_for_each() -> None:
     schema = {"type": "object", "properties": {"numero": {"type": "integer"}}, "required": ["numero"]}
     contract = Contract({"type": "array", "items": schema})
     verdict = contract.check('[{"a": 1}, {"b": "2"}]')
@@ -321,7 +321,7 @@ class Even(pydantic.BaseModel):
         return number
 
 
-def test_what_only_the_type_itself_can_refuse_is_a_finding() -> None:
+def test_a_refusal_by_the_type_alone_is_a_finding() -> None:
     verdict = Contract(Even).check('{"number": 3}')
     assert codes(verdict.errors) == ["V012"]
     assert verdict.errors[0].path == "$.number"
@@ -354,7 +354,7 @@ def test_unwrap_gives_the_value_or_raises_with_the_verdict() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("schema", [PERSON, Model], ids=["json", "type"])
-def test_a_verdict_is_told_and_read_back(reply: Any, schema: Any) -> None:
+def test_a_verdict_survives_a_round_trip_through_json(reply: Any, schema: Any) -> None:
     verdict = Contract(schema).check(reply)
     told = json.loads(json.dumps(verdict.to_dict()))
     again = Verdict.from_dict(told)
@@ -367,7 +367,7 @@ def test_a_verdict_is_told_and_read_back(reply: Any, schema: Any) -> None:
     assert told["ok"] == verdict.ok
 
 
-def test_what_is_derived_is_derived_anew() -> None:
+def test_derived_values_are_derived_again() -> None:
     told = Contract(PERSON).check('{"name": "Ada"}').to_dict()
     told["ok"] = True
     assert not Verdict.from_dict(told).ok
@@ -385,7 +385,7 @@ def test_ok_follows_from_the_findings_alone() -> None:
 
 
 @pytest.mark.spec("A4")
-def test_findings_tell_a_model_what_to_do() -> None:
+def test_findings_have_advice_for_a_model() -> None:
     verdict = Contract({**PERSON, "additionalProperties": False}).check('{"name": 5.5, "nmae": "x"}')
     messages = {found.path: found.message for found in verdict.errors}
     assert messages["$.age"] == 'Field "age": Required field is missing'
@@ -409,7 +409,7 @@ def test_contracts_can_be_used_from_many_threads_at_once() -> None:
     assert all(verdict.value == Model(name="Ada", age=36) for verdict in verdicts if verdict.ok)
 
 
-def test_damage_in_many_places_is_covered_and_told_in_few_words() -> None:
+def test_damage_in_many_places_is_reported_in_few_words() -> None:
     raw = b"a\xff" * 5_000
     verdict = Contract(True).check(raw)
     assert [code for code in codes(verdict.errors) if code == "P007"] == ["P007"] * 20

@@ -156,7 +156,7 @@ def test_a_file_and_python_give_the_same(tmp_path: Path) -> None:
     assert Contract.load(tmp_path / "c.yaml").fingerprint == Contract.load(tmp_path / "d.json").fingerprint == made
 
 
-def test_switches_of_the_environment_count_as_what_they_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switches_of_the_environment_count_by_their_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     before = Contract(reply=True)
     plain, watching = before.fingerprint, Contract(reply={"environment": "check"})
     assert watching.fingerprint == plain
@@ -187,7 +187,7 @@ def test_every_process_gives_the_same() -> None:
     assert run("1") == run("2") != ""
 
 
-def test_what_has_no_source_counts_by_its_name() -> None:
+def test_a_function_without_source_counts_by_its_name() -> None:
     made: dict[str, Any] = {}
     exec("def typed(reply, context):\n    return True", made)
     typed = Contract(reply={"rules": [made["typed"]]})

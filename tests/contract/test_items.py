@@ -84,7 +84,7 @@ def test_an_item_that_is_not_valid_is_kept_with_its_findings() -> None:
     ],
     ids=["in an envelope", "lines of JSON", "YAML"],
 )
-def test_what_only_the_whole_reply_shows_leaves_at_the_end(text: str) -> None:
+def test_items_that_only_the_whole_reply_shows_come_at_the_end(text: str) -> None:
     items = ORDERS.items([*text])
     assert list(items) == MADE
     assert items.verdict.ok
@@ -149,7 +149,7 @@ def test_asynchronous_sources_and_streams_of_an_sdk() -> None:
         list(ORDERS.items(later()))
 
 
-def test_subscribers_are_told_of_the_verdict() -> None:
+def test_subscribers_get_the_verdict() -> None:
     from trueup.watch.observe import observed
 
     events: list[Any] = []

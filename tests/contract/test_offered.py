@@ -56,7 +56,7 @@ def test_a_call_is_not_the_value_of_a_schema(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_value_beside_a_call_that_nobody_offered_is_refused(way):
+def test_a_value_next_to_a_call_that_was_not_offered_is_refused(way):
     assert codes(WAYS[way](Contract(NUMBER), '{"n": 1}')) == ["T001"]
 
 

@@ -45,7 +45,7 @@ def look(city: str) -> str:
     ],
     ids=str,
 )
-def test_a_contract_is_told_from_another(contract: Contract, shown: str) -> None:
+def test_the_repr_distinguishes_contracts(contract: Contract, shown: str) -> None:
     assert repr(contract).startswith(shown)
     assert len(repr(contract)) < 200
 
@@ -53,7 +53,7 @@ def test_a_contract_is_told_from_another(contract: Contract, shown: str) -> None
 @pytest.mark.parametrize(
     ("slip", "meant"), [("shema", "schema"), ("tool", "tools"), ("acept", "accept"), ("max_dept", "max_depth")]
 )
-def test_a_slip_in_an_option_gets_the_one_that_was_meant(slip: str, meant: str) -> None:
+def test_a_misspelled_option_gets_the_one_that_was_meant(slip: str, meant: str) -> None:
     with pytest.raises(TypeError, match=f"^Contract takes no '{slip}'; did you mean '{meant}'\\?$"):
         Contract(**{slip: None})  # type: ignore[arg-type]
 
@@ -165,7 +165,7 @@ def test_asking_later_is_still_a_coroutine_function() -> None:
         (Fieldless(), "cannot be read as a type: .*; use a pydantic model"),
     ],
 )
-def test_what_is_no_schema_says_what_would_be_one(schema: object, says: str) -> None:
+def test_a_value_that_is_not_a_schema_gets_advice(schema: object, says: str) -> None:
     with pytest.raises(SchemaError, match=says):
         Contract(schema)
 

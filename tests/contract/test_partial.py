@@ -150,7 +150,7 @@ def _streams(draw: st.DrawFn) -> list[str]:
 
 @pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
 @given(pieces=_streams())
-def test_a_closed_member_is_what_the_whole_value_has_there(contract: Contract[Any], pieces: list[str]) -> None:
+def test_a_closed_member_is_the_same_as_in_the_whole_value(contract: Contract[Any], pieces: list[str]) -> None:
     stream = contract.stream()
     shown: list[tuple[Any, tuple[Any, ...]]] = []
     for piece in pieces:
@@ -176,7 +176,7 @@ def _assert_final(part: Partial[Any], verdict: Verdict[Any]) -> None:
 
 
 @given(pieces=_streams())
-def test_what_was_given_never_changes(pieces: list[str]) -> None:
+def test_values_that_were_given_never_change(pieces: list[str]) -> None:
     for contract in (CONTRACTS["schema"], CONTRACTS["pydantic"], CONTRACTS["any"]):
         stream = contract.stream()
         kept = []
@@ -212,7 +212,7 @@ def test_closed_members_are_shared_by_all_states() -> None:
     assert first["c"] == [{"d": 1}]
 
 
-def test_the_live_value_has_a_name_of_its_own() -> None:
+def test_the_live_value_has_its_own_name() -> None:
     stream = Contract(PLAIN).stream()
     assert (stream.live, stream.partial, stream.data) == (None, None, None)
     shown = stream.feed('{"age": "36", "name": "Ad')
@@ -301,7 +301,7 @@ class Shaped(BaseModel):
         return {"low": data["bottom"]}
 
 
-def test_a_validator_of_the_whole_has_its_say_at_the_end() -> None:
+def test_a_validator_of_the_whole_runs_at_the_end() -> None:
     stream = Contract(Checked).stream(['{"low": "5", ', '"high": 3}'])
     assert [(part.low, part.high) for part in stream] == [(5, None), (5, 3)]
     assert not stream.verdict.ok
@@ -416,7 +416,7 @@ def test_compact_lists_of_numbers_are_shown_as_they_come() -> None:
     ]
 
 
-def test_a_string_whose_quote_has_come_is_not_taken_back() -> None:
+def test_a_string_that_has_closed_is_not_taken_back() -> None:
     stream = Contract(True).stream()
     shown = [stream.feed(piece) for piece in ('{"a": "x', '"', " ", "\n", ', "b')]
     assert shown == [{"a": "x"}] * 5

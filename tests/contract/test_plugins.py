@@ -95,7 +95,7 @@ def test_strict_makes_its_warnings_errors(package: Path) -> None:
         ("leaves", "cannot be imported: SystemExit: no licence"),
     ],
 )
-def test_a_check_that_cannot_be_had_is_a_fault(package: Path, tmp_path: Path, name: str, says: str) -> None:
+def test_a_check_that_is_not_available_is_a_fault(package: Path, tmp_path: Path, name: str, says: str) -> None:
     (tmp_path / "c.yaml").write_text(f"name: x\nchecks: [polite, {name}]\n")
     with pytest.raises(ContractError) as caught:
         Contract.load(tmp_path / "c.yaml")
@@ -136,7 +136,7 @@ def test_explain_shows_their_pages(package: Path) -> None:
         ("V001", "x", "t"),
     ],
 )
-def test_a_check_has_a_code_and_a_name_of_its_own(given: tuple[str, str, str]) -> None:
+def test_a_check_has_its_own_code_and_name(given: tuple[str, str, str]) -> None:
     with pytest.raises(ValueError, match="a check's"):
         check(*given)
 
@@ -234,7 +234,7 @@ def test_a_check_refuses_a_reply_by_raising_a_value_error() -> None:
         assert [found.code for found in both.findings] == sorted(["ZZZ001", code], key=code.__eq__)
 
 
-def test_what_an_asynchronous_check_found_before_it_refused_stays() -> None:
+def test_findings_before_an_asynchronous_check_refuses_are_kept() -> None:
     async def careful(verdict: Verdict, context: Any) -> Any:
         yield Finding("ZZZ001", "$", "first")
         raise AssertionError("second")
@@ -246,7 +246,7 @@ def test_what_an_asynchronous_check_found_before_it_refused_stays() -> None:
         assert [found.message for found in verdict.findings] == ["first", "second"]
 
 
-def test_a_refusal_without_words_says_whose_it_is() -> None:
+def test_a_refusal_without_a_message_names_the_check() -> None:
     def bare(verdict: Verdict, context: Any) -> None:
         raise AssertionError  # pytest adds text to an assert
 
@@ -335,7 +335,7 @@ def test_a_metric_that_cannot_be_kept_is_a_bug_in_its_check() -> None:
         assert bug_of(caught.value) is not None
 
 
-def test_checks_see_what_was_found_before_them() -> None:
+def test_checks_see_earlier_findings() -> None:
     seen: list[Any] = []
 
     def look(verdict: Verdict, context: Any) -> None:

@@ -38,21 +38,21 @@ def valid(row: dict[str, Any]) -> list[Any]:
     return [value for value in objects(row["reply"]) if jsonschema_rs.is_valid(row["schema"], value)]
 
 
-def test_the_material_holds_replies_of_both_kinds() -> None:
+def test_the_material_has_replies_of_both_kinds() -> None:
     assert len(ROWS) == 60
     assert sum(bool(valid(row)) for row in ROWS) >= 20
     assert sum(not valid(row) for row in ROWS) >= 20
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["id"]) for row in ROWS if valid(row)])
-def test_a_reply_that_holds_a_valid_object_yields_it(row: dict[str, Any]) -> None:
+def test_a_reply_that_contains_a_valid_object_yields_it(row: dict[str, Any]) -> None:
     verdict = Contract(row["schema"]).check(row["reply"])
     assert verdict.ok, verdict.findings
     assert verdict.data == valid(row)[-1], "of different equals the last"
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["id"]) for row in ROWS if not valid(row)])
-def test_a_reply_that_holds_none_never_yields_one_in_silence(row: dict[str, Any]) -> None:
+def test_a_reply_without_a_valid_object_never_silently_yields_one(row: dict[str, Any]) -> None:
     verdict = Contract(row["schema"]).check(row["reply"])
     if not verdict.ok:
         assert verdict.errors

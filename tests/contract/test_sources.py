@@ -121,7 +121,7 @@ def facts(verdict: Verdict[Any]) -> dict[str, Any]:
 @pytest.mark.spec("A15")
 @each_sdk
 @pytest.mark.parametrize(("contract", "say"), [(PERSON, SAID), (TOOLS, CALLED)], ids=["value", "calls"])
-def test_the_verdict_of_a_stream_is_that_of_the_whole_message(
+def test_a_stream_has_the_same_verdict_as_the_whole_message(
     ask: Callable[..., Any], contract: Contract[Any], say: Say
 ) -> None:
     with Clients(then=say) as server:
@@ -198,7 +198,7 @@ async def _later(text: str) -> AsyncIterator[str]:
         yield sign
 
 
-def test_an_asynchronous_stream_in_a_synchronous_place_says_what_to_use() -> None:
+def test_an_asynchronous_stream_in_synchronous_code_gets_advice() -> None:
     with pytest.raises(TypeError, match=r"async_generator is asynchronous: use `await contract\.acheck"):
         PERSON.check(_later(TEXT))
     with pytest.raises(TypeError, match="use `async for`"):
@@ -293,7 +293,7 @@ def test_a_stream_that_breaks_off_is_refused() -> None:
     assert [found.code for found in PERSON.stream(chunks).finish().errors] == ["R003"]
 
 
-def test_whoever_breaks_off_may_go_on() -> None:
+def test_a_loop_that_stops_may_continue() -> None:
     stream = PERSON.stream(iter(TEXT))
     for part in stream:
         if part.name == "Ada":

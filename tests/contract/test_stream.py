@@ -47,7 +47,7 @@ def begins(part: Any, whole: Any) -> bool:
     return same(part, whole)
 
 
-def test_what_it_means_to_begin() -> None:
+def test_one_value_begins_another() -> None:
     assert begins({"a": [1, "x"]}, {"a": [1, "xy"], "b": 2})
     assert begins(None, {})
     assert not begins({"a": "x", "b": 1}, {"a": "xy", "b": 1}), "a closed string has changed"
@@ -76,7 +76,7 @@ def test_the_partial_value_of_plain_json_grows_into_the_value(case: tuple[str, l
 
 
 @given(chunks(texts))
-def test_what_is_closed_never_changes_whatever_comes(case: tuple[str, list[str]]) -> None:
+def test_a_closed_member_never_changes(case: tuple[str, list[str]]) -> None:
     stream = CONTRACTS["person"].stream()
     before: Any = None
     for piece in case[1]:
@@ -87,7 +87,7 @@ def test_what_is_closed_never_changes_whatever_comes(case: tuple[str, list[str]]
 
 
 @given(chunks(written(json_containers).map(lambda case: case[1])))
-def test_the_open_path_leads_to_what_is_still_coming(case: tuple[str, list[str]]) -> None:
+def test_the_open_path_leads_to_the_value_that_is_still_open(case: tuple[str, list[str]]) -> None:
     stream = Contract(True).stream()
     for piece in case[1]:
         stream.push(piece)
@@ -123,7 +123,7 @@ def test_bytes_may_be_cut_anywhere_even_inside_a_character(text: str, sizes: lis
 
 
 @given(chunks(written(json_containers).map(lambda case: case[1])))
-def test_what_is_certain_is_wrong_in_the_end_too(case: tuple[str, list[str]]) -> None:
+def test_a_certain_fault_is_wrong_in_the_end_too(case: tuple[str, list[str]]) -> None:
     contract = CONTRACTS["person"]
     stream = contract.stream()
     for piece in case[1]:
@@ -181,7 +181,7 @@ def test_findings_come_as_soon_as_a_member_has_closed() -> None:
     assert [(found.code, found.path) for found in verdict.findings] == [("V001", "$.age")]
 
 
-def test_a_member_that_can_be_coerced_is_no_finding() -> None:
+def test_a_member_that_can_be_coerced_is_not_a_finding() -> None:
     stream = Contract(PERSON).stream()
     stream.feed('{"name": 5, "age": "36", "tags": "a", "more": 1}')
     assert stream.findings == ()
@@ -244,7 +244,7 @@ SALON = Contract(
 
 
 @given(piece=st.integers(1, 60), filler=st.integers(0, 90))
-def test_text_that_the_state_forbids_is_told_when_its_sentence_has_ended(piece: int, filler: int) -> None:
+def test_text_that_the_state_forbids_is_reported_when_its_sentence_has_ended(piece: int, filler: int) -> None:
     before = "Hello, Susana. " + "We cut hair. " * filler + "It is not Ana. "
     text = before + "It would be Ana on Monday. And more."
     stream = SALON.stream(context={"state": "SERVICE"})
@@ -271,7 +271,7 @@ def test_text_that_the_state_forbids_is_told_when_its_sentence_has_ended(piece: 
         ("a" * 30_000 + " Ana. ", {"state": "SERVICE"}),
     ],
 )
-def test_what_is_not_certain_waits_for_the_verdict(text: str, context: dict[str, Any] | None) -> None:
+def test_an_uncertain_fault_waits_for_the_verdict(text: str, context: dict[str, Any] | None) -> None:
     stream = SALON.stream(context=context)
     for at in range(0, len(text), 7):
         stream.feed(text[at : at + 7])

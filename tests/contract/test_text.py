@@ -87,7 +87,7 @@ def test_any_contract_of_data_can_be_made_from_its_text(options: dict[str, Any],
         (Contract(True, rules=compile_rules(["n < 3"])), "rules: the Python object Rules"),
     ],
 )
-def test_what_cannot_be_written_is_named_and_the_rest_is_there(contract: Contract, lost: str) -> None:
+def test_parts_that_cannot_be_written_are_named_and_the_rest_is_there(contract: Contract, lost: str) -> None:
     found = json.loads(text_of(contract))
     assert (found["portable"], found["lost"]) == (False, [lost])
     with pytest.raises(ValueError, match=r"cannot be made from its text: .*Python"):

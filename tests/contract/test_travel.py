@@ -36,7 +36,7 @@ def test_schema_types_tools_rules_and_options_come_along(root: Path) -> None:
     assert not salon.check("Tu cita ha sido confirmada.", {"state": "SLOT_SELECTION"}).ok
 
 
-def test_a_sift_beside_other_threads_takes_a_contract_object(tmp_path: Path) -> None:
+def test_a_sift_accepts_a_contract_object_while_other_threads_run(tmp_path: Path) -> None:
     stop = threading.Event()
     other = threading.Thread(target=stop.wait)
     other.start()
@@ -49,7 +49,7 @@ def test_a_sift_beside_other_threads_takes_a_contract_object(tmp_path: Path) -> 
     assert [row["unit_id"] for row in ran.failed] == ["b"]
 
 
-def test_what_cannot_travel_says_so() -> None:
+def test_a_contract_that_cannot_travel_says_so() -> None:
     from trueup.batch.judging.contracts import BadContract, spec_of
 
     spec = spec_of(Contract(tools=[lambda day: day]))

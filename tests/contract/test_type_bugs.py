@@ -82,7 +82,7 @@ def test_a_bug_ends_a_stream(kind: Any) -> None:
 
 @TYPES
 @pytest.mark.parametrize(("n", "says"), [(2, "two is too little"), (3, "three is not enough")])
-def test_a_refusal_is_a_finding_and_told_to_the_model(kind: Any, n: int, says: str) -> None:
+def test_a_refusal_is_a_finding_and_is_sent_to_the_model(kind: Any, n: int, says: str) -> None:
     contract = Contract(kind)
     verdict = contract.check(f'{{"n": {n}}}')
     assert not verdict.ok
@@ -121,7 +121,7 @@ def test_the_model_is_asked_once(kind: Any) -> None:
         '{"q": 1} and {"n": 1, "m": 2}',
     ],
 )
-def test_a_validator_that_stumbles_over_one_reading_does_not_hide_another(reply: str) -> None:
+def test_a_validator_that_fails_on_one_reading_does_not_hide_another(reply: str) -> None:
     class Careless(pydantic.BaseModel):
         n: int
         m: int

@@ -66,7 +66,7 @@ def test_a_validator_of_the_user_reads_the_string_before_we_wrap_it() -> None:
     assert verdict.data["tags"] == ["green", "black"]
 
 
-def test_what_the_type_converts_is_accepted_by_a_contract_that_accepts_only_lossless_fixes() -> None:
+def test_conversions_of_the_type_are_lossless() -> None:
     reply = '{"title": " Tea ", "tags": "green", "published": "yes"}'
     verdict = Contract(Article, accept="lossless").check(reply)
     assert verdict.unwrap() == Article(title="Tea", tags=["green"], published=True)
@@ -293,7 +293,7 @@ def faults(source: Any, reply: str) -> list[tuple[str, str]]:
         ('{"kind": "dog"}', [("V002", "$.name")]),
     ],
 )
-def test_only_the_arm_of_a_union_that_was_meant_is_spoken_of(reply: str, expected: list[tuple[str, str]]) -> None:
+def test_only_the_intended_arm_of_a_union_is_reported(reply: str, expected: list[tuple[str, str]]) -> None:
     assert faults(Cat | Dog, reply) == expected
     inside = [(code, path.replace("$", "$.pets[1]")) for code, path in expected]
     pets = create_model("Pets", pets=list[Cat | Dog])

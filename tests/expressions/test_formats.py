@@ -40,7 +40,7 @@ def test_text_is_formatted_as_python_does(source: str) -> None:
     st.integers(0, 40), st.sampled_from(["", ",", "_"]), st.sampled_from(["", ".0", ".3"]), st.sampled_from([*"bdeEfFgGosxXc%", ""]),
     st.sampled_from(["hp", "name", "share", "there", "nothing", "items", "big"]),
 )  # fmt: skip
-def test_any_specification_gives_what_python_gives(
+def test_any_specification_gives_the_same_as_python(
     align: str, sign: str, zero: str, width: int, group: str, precision: str, kind: str, field: str
 ) -> None:
     spec = f"{align}{sign}{zero}{width or ''}{group}{precision}{kind}"

@@ -179,7 +179,9 @@ FAILS = [
 
 @pytest.mark.spec("B7")
 @pytest.mark.parametrize(("source", "said", "column", "suggestion"), FAILS, ids=[row[0] for row in FAILS])
-def test_a_failure_says_what_where_and_what_was_meant(source: str, said: str, column: int, suggestion: str) -> None:
+def test_a_failure_names_the_problem_the_place_and_the_name_that_was_meant(
+    source: str, said: str, column: int, suggestion: str
+) -> None:
     found = error(source)
     assert said in found.message
     newer = {"[x for x in hp]": 13}  # from Python 3.13 on, the column is the column of the items
@@ -206,7 +208,7 @@ def test_a_field_affects_nothing_but_its_own_record() -> None:
     assert rule.evaluate({"hp": 4}) == 4
 
 
-def test_names_fields_and_what_is_only_asked_for() -> None:
+def test_names_fields_and_names_that_are_only_tested() -> None:
     rule = compile_expression("'mana' in dir() and hp < limits.hp and sum(x.hp for x in items) == record['x-y']")
     assert rule.names == {"hp", "limits", "items", "x-y"}
     assert [(field.path, field.column) for field in rule.fields] == [
@@ -240,7 +242,7 @@ def test_functions_of_the_caller_go_first_and_may_be_dotted() -> None:
         compile_expression("triple(hp)", functions=functions)
 
 
-def test_what_a_caller_s_function_raises_is_told() -> None:
+def test_an_exception_in_a_caller_s_function_is_reported() -> None:
     def broken(_: Any) -> None:
         raise RuntimeError("the shop is closed")
 
@@ -257,7 +259,7 @@ def test_what_a_caller_s_function_raises_is_told() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("seed", [0, 1, 2**31 - 1])
-def test_a_seeded_generator_gives_what_it_gives_in_python(source: str, seed: int) -> None:
+def test_a_seeded_generator_gives_the_same_as_in_python(source: str, seed: int) -> None:
     names = ("random", "randint", "uniform", "gauss", "choice", "choices", "sample", "randrange")
     ours, plain = Random(seed), Random(seed)
     rule = compile_expression(source, functions={name: getattr(ours, name) for name in names})

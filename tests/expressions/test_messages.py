@@ -89,7 +89,7 @@ def test_a_corpus_of_attacks_stays_literal(template: str) -> None:
 
 
 @pytest.mark.spec("X17")
-def test_what_is_put_in_is_not_read_again_and_is_cut() -> None:
+def test_inserted_text_is_not_expanded_again_and_is_cut() -> None:
     record = {"a": "{b}{e.__class__}", "b": "secret", "long": "x" * 10_000_000, "deep": [[["y"] * 1000] * 1000] * 1000}
     assert compile_message("{a}").render(record) == "{b}{e.__class__}"
     assert len(compile_message("{long}").render(record)) == 300

@@ -65,7 +65,7 @@ def by_us(source: str, record: dict[str, Any]) -> tuple[Any, ExpressionError | N
 
 @pytest.mark.spec("B7")
 @given(EXPRESSIONS, RECORDS)
-def test_it_gives_what_python_gives_or_says_why_not(source: str, record: dict[str, Any]) -> None:
+def test_it_agrees_with_python_or_explains_the_refusal(source: str, record: dict[str, Any]) -> None:
     before = copy.deepcopy(record)
     ours, error = by_us(source, record)
     assert record == before
@@ -112,7 +112,7 @@ def test_rules_written_for_asteval_give_the_same(source: str) -> None:
 @pytest.mark.spec("B7")
 @given(EXPRESSIONS, RECORDS)
 @settings(max_examples=40)
-def test_it_gives_what_asteval_gives_where_both_have_an_answer(source: str, record: dict[str, Any]) -> None:
+def test_it_agrees_with_asteval_if_both_have_an_answer(source: str, record: dict[str, Any]) -> None:
     try:
         ours = plain(compile_expression(source).evaluate(record))
     except ExpressionError:

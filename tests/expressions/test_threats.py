@@ -141,7 +141,7 @@ def test_the_budget_is_the_caller_s_to_set() -> None:
         rule.evaluate(record, 50)
 
 
-def test_large_data_is_no_reason_to_refuse() -> None:
+def test_large_data_is_not_refused() -> None:
     items = [{"price": i % 7, "name": f"n{i}"} for i in range(300_000)]
     record = {"items": items, "ids": list(range(400_000)), "allowed": ["a"]}
     assert len(items) > BUDGET

@@ -53,7 +53,7 @@ def test_json_is_yaml_and_means_the_same(value: Any) -> None:
 
 
 @given(values, st.sampled_from([".json", ".yaml"]), st.sampled_from([None, 1, 3]))
-def test_every_value_stands_where_its_mark_says(value: Any, kind: str, indent: int | None) -> None:
+def test_every_mark_is_the_position_of_its_value(value: Any, kind: str, indent: int | None) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     document = parse_document(text, "x", kind)
     lines = text.split("\n")
@@ -213,7 +213,7 @@ def test_a_fault_of_toml_has_line_and_column() -> None:
     assert stopped("a = [1, nan]", ".toml").code == "N002"
 
 
-def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_says_why(tmp_path: Path) -> None:
     def code_of(path: Path) -> tuple[str, str]:
         with pytest.raises(ContractError) as caught:
             read_document(path)
@@ -252,7 +252,7 @@ def test_a_dotted_key_of_toml_is_bounded_and_dots_in_text_are_not(key: str) -> N
         assert outcome(text, ".toml") == "read"
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_part(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_not_data(tmp_path: Path) -> None:
     file = tmp_path / "w.yaml"
     file.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: |\r\n  x\r\n  y\r\n")
     document = read_document(file)

@@ -32,7 +32,7 @@ def test_mappings_are_merged_and_the_rest_is_replaced(tmp_path: Path) -> None:
     assert Contract.load(path).language == ""
 
 
-def test_null_takes_away_what_was_extended_and_nothing_else(tmp_path: Path) -> None:
+def test_null_removes_an_inherited_part_and_nothing_else(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         top="extends: base.yaml\nstates:\n  OLD: null\n  NEW:\n  KEPT: {fallback: null}\n",
@@ -128,7 +128,7 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.spec("X7")
-def test_a_schema_that_cannot_be_had_says_why(tmp_path: Path, schema: str, code: str, says: str) -> None:
+def test_a_schema_that_cannot_be_used_says_why(tmp_path: Path, schema: str, code: str, says: str) -> None:
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "c.yaml").write_text(f"name: x\nschema: {schema}\n")

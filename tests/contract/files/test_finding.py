@@ -22,7 +22,7 @@ def only(path: Path, text: str, asked: list[Path]) -> Find:
     return find
 
 
-def test_a_text_stands_for_a_file(tmp_path: Path) -> None:
+def test_a_text_may_be_supplied_for_a_file(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
     linted = lint_contract(path, find=only(path, "name: a\nshema: true\n", []))
     assert [(fault.file, fault.line, fault.code) for fault in linted.faults] == [("mine.yaml", 2, "N005")]

@@ -31,7 +31,7 @@ SAID = {"role": "assistant", "content": "Because it rains."}
         (read([HELLO, ASKED, SAID]).reply, "Why?", False),
     ],
 )
-def test_messages_tell_the_question_and_whether_a_reply_is_the_first(source: Any, question: str, first: bool) -> None:
+def test_messages_show_the_question_and_whether_a_reply_is_the_first(source: Any, question: str, first: bool) -> None:
     found = completed(source, {"state": "S"})
     assert (found["question"], found["first"], found["state"]) == (question, first, "S")
 
@@ -47,7 +47,7 @@ def test_a_history_that_is_not_a_list_is_refused(history: Any) -> None:
         Contract(reply={"rules": [lambda reply, context: True]}).check("Because it rains.", {"history": history})
 
 
-def test_what_the_caller_says_wins_and_stays_as_it_is() -> None:
+def test_the_caller_s_context_takes_precedence_and_is_not_changed() -> None:
     context = {"history": [HELLO], "question": "Mine?"}
     before = copy.deepcopy(context)
     found = completed([ASKED, SAID], context)
@@ -57,7 +57,7 @@ def test_what_the_caller_says_wins_and_stays_as_it_is() -> None:
     assert context == before
 
 
-def test_checks_and_rules_of_every_kind_are_told() -> None:
+def test_checks_and_rules_of_every_kind_get_the_conversation() -> None:
     seen: list[Any] = []
 
     def look(verdict: Any, context: Any) -> None:

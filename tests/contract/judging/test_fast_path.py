@@ -43,7 +43,7 @@ fields = st.fixed_dictionaries({"limit": st.integers(-5, 9)}, optional={"unit_id
 
 
 @given(texts, fields, st.sampled_from([Contract(SCHEMA), CONTRACT, OWN]))
-def test_what_is_clean_is_what_a_check_finds_nothing_in(text: str, given: dict[str, Any], contract: Contract) -> None:
+def test_a_reply_is_clean_if_a_check_finds_nothing(text: str, given: dict[str, Any], contract: Contract) -> None:
     written = contract.clean(text, given)
     verdict = contract.check(text, {"input": given})
     if written is not None:
@@ -66,7 +66,7 @@ def test_what_is_clean_is_what_a_check_finds_nothing_in(text: str, given: dict[s
     ],
     ids=["text", "tools", "reply", "states", "size"],
 )
-def test_contracts_that_ask_for_more_have_no_short_way(contract: Contract) -> None:
+def test_contracts_with_more_checks_have_no_fast_path(contract: Contract) -> None:
     assert contract.clean('{"n": 1}', {}) is None
 
 
@@ -88,7 +88,7 @@ def test_the_fields_of_a_unit_are_only_asked_for_where_a_rule_can_see_them(rules
     assert way.sees_fields is sees
 
 
-def test_a_contract_file_loads_only_the_rooms_it_speaks_of(tmp_path: Path) -> None:
+def test_a_contract_file_loads_only_the_rooms_that_it_needs(tmp_path: Path) -> None:
     file = tmp_path / "contract.json"
     file.write_text(json.dumps({"schema": SCHEMA, "rules": ["n <= 5"]}))
     code = f"import sys, trueup; trueup.Contract.load({str(file)!r}); print(*sys.modules)"

@@ -75,7 +75,7 @@ def test_a_loop_is_found_soon(name: str, piece: int) -> None:
 @pytest.mark.spec("A15")
 @pytest.mark.parametrize("is_data", [False, True])
 @pytest.mark.parametrize("name", QUIET)
-def test_what_is_repeated_on_purpose_is_left_alone(name: str, is_data: bool) -> None:
+def test_intentional_repetition_is_accepted(name: str, is_data: bool) -> None:
     assert found_at(QUIET[name], 5, is_data=is_data) is None
 
 
@@ -85,7 +85,7 @@ def test_no_short_text_is_a_loop(text: str, piece: int) -> None:
 
 
 @given(st.text(st.sampled_from("ab "), min_size=1, max_size=40), st.integers(4, 60))
-def test_what_repeats_is_a_period_of_the_end(unit: str, times: int) -> None:
+def test_the_repeated_text_is_a_period_of_the_end(unit: str, times: int) -> None:
     text = "x" * 60 + unit * times
     found, size = repeated(text)
     if found:

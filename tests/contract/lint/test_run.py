@@ -27,7 +27,7 @@ def lint(tmp_path: Path) -> Lint:
 SCHEMA = "schema: {properties: {hp: {type: integer}, max_hp: {type: integer}}}\n"
 
 
-def test_all_faults_are_told_at_once_in_the_order_of_the_file(lint: Lint) -> None:
+def test_all_faults_are_reported_together_in_file_order(lint: Lint) -> None:
     text = (
         "nme: x\n"
         "tools: [{name: look}]\n"
@@ -46,7 +46,7 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_file(lint: Lint) -> Non
     ]
 
 
-def test_the_order_and_the_mentions_of_tools_say_what_is_wrong_with_them(lint: Lint) -> None:
+def test_faults_in_order_and_mentions_are_explained(lint: Lint) -> None:
     text = (
         "tools: [{name: look}]\n"
         "order: {expected_sequence: [look, lok], level: info}\n"
@@ -125,7 +125,7 @@ def test_fields_of_the_input_are_known_when_they_are_listed(lint: Lint) -> None:
     assert lint(SCHEMA + "input: [text]\nrules: ['text != \"\" and hp > 1']\n") == []
 
 
-def test_a_schema_without_named_fields_knows_no_unknown_ones(lint: Lint) -> None:
+def test_a_schema_without_named_fields_has_no_unknown_ones(lint: Lint) -> None:
     assert lint("schema: true\nrules: [anything > 1]\n") == []
 
 
@@ -157,13 +157,13 @@ def test_states_are_linted(lint: Lint) -> None:
     ]
 
 
-def test_a_fallback_beside_the_states_is_judged_where_it_stands(lint: Lint) -> None:
+def test_a_fallback_outside_the_states_is_reported_at_its_own_place(lint: Lint) -> None:
     text = "states:\n  A: {forbid: [{terms: [price], why: names a price}]}\nfallbacks:\n  A: What price?\n  default: Hello.\n"
     assert lint(text) == [("N017", 4, 6, "$.fallbacks.A")]
 
 
 @pytest.mark.spec("C10")
-def test_a_contract_whose_fallback_breaks_its_state_does_not_load(tmp_path: Path) -> None:
+def test_a_contract_does_not_load_if_a_fallback_breaks_its_state(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("states:\n  A: {forbid: [{terms: [price]}], fallback: The price is 5.}\n")
     with pytest.raises(ContractError, match="N017"):
         Contract.load(tmp_path / "c.yaml")
@@ -204,7 +204,7 @@ def test_a_contract_error_names_the_first_ten(tmp_path: Path) -> None:
     assert str(caught.value).endswith("… and 5 more")
 
 
-def test_examples_are_run_and_told_apart(tmp_path: Path) -> None:
+def test_examples_are_run_and_named_in_faults(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(
         SCHEMA + "rules: [{name: bounded, expr: hp <= max_hp, error: over}]\n"
         "examples:\n"
@@ -227,12 +227,12 @@ def test_examples_are_run_and_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "just text", "- a", "5"])
-def test_what_is_no_mapping_is_said_to_be_none(lint: Lint, text: str) -> None:
+def test_a_part_that_must_be_a_mapping_is_refused_otherwise(lint: Lint, text: str) -> None:
     (found,) = lint(text)
     assert found[0] == "N006"
 
 
-def test_examples_that_are_none_are_a_fault(lint: Lint) -> None:
+def test_examples_must_be_a_list(lint: Lint) -> None:
     assert lint("schema: true\nexamples: true\n") == [("N006", 2, 11, "$.examples")]
 
 
@@ -254,7 +254,7 @@ def test_examples_that_are_none_are_a_fault(lint: Lint) -> None:
         ("name: x\n schema: true\n", "Look at the indentation of this line"),
     ],
 )
-def test_faults_are_said_in_the_words_of_a_file(tmp_path: Path, text: str, says: str) -> None:
+def test_faults_are_worded_for_a_file(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "c.yaml").write_text(text)
     with pytest.raises(ContractError) as caught:
         Contract.load(tmp_path / "c.yaml")
@@ -265,14 +265,14 @@ def test_expressions_are_read_although_the_shape_is_wrong(lint: Lint) -> None:
     assert [code for code, *_ in lint("schema: true\nrules:\n  - {name: 3, expr: a}\n  - a >\n")] == ["N006", "N012"]
 
 
-def test_a_type_that_is_no_word_is_a_fault(lint: Lint) -> None:
+def test_a_type_that_is_not_a_word_is_a_fault(lint: Lint) -> None:
     assert [code for code, *_ in lint("schema: true\nrules: {types: {a: []}}\n")] == ["N006"]
     with pytest.raises(ValueError, match="is no type"):
         Contract(True, rules={"types": {"a": []}})
 
 
 @pytest.mark.spec("C14")
-def test_every_fault_of_the_states_is_told_at_once_and_none_that_only_follows(lint: Lint) -> None:
+def test_all_faults_of_the_states_are_reported_together_without_their_consequences(lint: Lint) -> None:
     text = (
         "states:\n"
         "  groups:\n"

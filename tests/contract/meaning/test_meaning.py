@@ -18,13 +18,13 @@ SCHEMA = {
 }
 
 
-def test_rules_see_what_was_coerced() -> None:
+def test_rules_see_the_coerced_values() -> None:
     verdict = Contract(SCHEMA, rules=["hp + 1 == 4"]).check('{"hp": "3"}')
     assert verdict.ok
     assert [fix.code for fix in verdict.fixes] == ["C001"]
 
 
-def test_rules_wait_until_the_structure_holds() -> None:
+def test_rules_run_only_if_the_structure_is_valid() -> None:
     contract = Contract(SCHEMA, rules=["hp > 5"])
     assert [one.code for one in contract.check('{"hp": "high"}').findings] == ["V001"]
     assert [one.code for one in contract.check("no data").findings] == ["P001"]
@@ -43,7 +43,7 @@ def test_rules_see_input_and_reply_and_the_schema_sees_the_reply_alone() -> None
 
 @pytest.mark.spec("B9")
 @pytest.mark.parametrize("name", ["unit_id", "_metadata", "retry_count", "error", "_seed"])
-def test_a_reply_does_not_override_what_belongs_to_the_unit(name: str) -> None:
+def test_a_reply_does_not_override_fields_of_the_unit(name: str) -> None:
     contract = Contract(True, rules=[f"{name} == 'ours'"])
     assert contract.check(f'{{"{name}": "theirs"}}', {"input": {name: "ours"}}).ok
     assert not contract.check(f'{{"{name}": "theirs"}}', {"input": {"other": 1}}).ok
@@ -55,11 +55,11 @@ def test_a_reply_overrides_other_fields_of_the_input() -> None:
 
 
 @pytest.mark.parametrize("given", [None, {}, {"input": None}, {"input": "text"}, {"input": {3: 4, "_x": 1}}])
-def test_odd_input_is_no_reason_to_fail(given: Any) -> None:
+def test_odd_input_never_raises(given: Any) -> None:
     assert Contract(True, rules=["hp == 3"]).check('{"hp": 3}', given).ok
 
 
-def test_data_that_is_no_object_is_called_value() -> None:
+def test_data_that_is_not_an_object_is_called_value() -> None:
     contract = Contract({"type": "array"}, rules=["len(value) <= limit"], input=["limit"])
     assert contract.check("[1, 2]", {"input": {"limit": 2}}).ok
     assert not contract.check("[1, 2, 3]", {"input": {"limit": 2}}).ok
@@ -70,7 +70,7 @@ def test_rules_without_a_schema_are_a_misuse() -> None:
         Contract(rules=["a"])
 
 
-def test_bad_rules_are_a_misuse_of_the_contract() -> None:
+def test_bad_rules_are_refused_when_the_contract_is_made() -> None:
     with pytest.raises(ValueError, match=r"rules\[0\].expr: not a valid expression"):
         Contract(True, rules=["a +"])
 
@@ -129,7 +129,7 @@ def test_custom_checks_see_the_verdict_and_the_context() -> None:
     assert [one.message for one in verdict.findings] == ["no"]
 
 
-def test_nothing_found_leaves_the_verdict_as_it_is() -> None:
+def test_without_findings_the_verdict_is_unchanged() -> None:
     plain = Contract(True).check("[1]")
     assert Meaning().judge(plain, {}) is plain
 

@@ -120,7 +120,7 @@ def test_an_open_one_takes_any(schema: Any) -> None:
     Contract(schema, rules=["aa > 0"])
 
 
-def test_the_error_names_the_rule_the_column_and_what_was_meant() -> None:
+def test_the_error_names_the_rule_the_column_and_the_name_that_was_meant() -> None:
     with pytest.raises(ValueError, match="did you mean") as caught:
         Contract(Plain, rules=["a > 0", {"name": "bounded", "expr": "a > 0 and aa < 9", "when": "aaa > 1"}])
     assert str(caught.value) == (
@@ -146,7 +146,7 @@ def test_the_error_names_the_rule_the_column_and_what_was_meant() -> None:
     ],
     ids=str,
 )
-def test_wherever_it_is_used(rules: Any) -> None:
+def test_an_unknown_name_is_refused_in_every_place(rules: Any) -> None:
     with pytest.raises(BadRules):
         Contract(CLOSED, rules=rules)
 
@@ -163,7 +163,7 @@ def test_wherever_it_is_used(rules: Any) -> None:
     ],
     ids=str,
 )
-def test_what_may_be_there_is_not_refused(rules: Any) -> None:
+def test_a_name_that_may_exist_is_not_refused(rules: Any) -> None:
     Contract(CLOSED, rules=rules)
 
 

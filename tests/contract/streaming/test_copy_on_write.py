@@ -97,7 +97,7 @@ def _grown(kind: type, warm: int) -> Lent:
 @pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
 @pytest.mark.parametrize("kind", [dict, list])
 @pytest.mark.parametrize("warm", [0, 2_000])
-def test_what_somebody_holds_is_not_taken_back(holder: Callable[[Any], Any], kind: type, warm: int) -> None:
+def test_a_copy_with_references_is_not_taken_back(holder: Callable[[Any], Any], kind: type, warm: int) -> None:
     grown = _grown(kind, warm)
     holds = holder(grown.lend())
     grown.add("b", 2)
@@ -110,7 +110,7 @@ def test_what_somebody_holds_is_not_taken_back(holder: Callable[[Any], Any], kin
 
 @pytest.mark.parametrize("kind", [dict, list])
 @pytest.mark.parametrize("warm", [0, 2_000])
-def test_what_nobody_holds_is_taken_back(kind: type, warm: int) -> None:
+def test_a_copy_without_references_is_taken_back(kind: type, warm: int) -> None:
     grown = _grown(kind, warm)
     grown.lend()
     copied = grown.copied

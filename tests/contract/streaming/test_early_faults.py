@@ -139,7 +139,7 @@ QUIET: list[tuple[Contract, str]] = [
 @pytest.mark.spec("A15")
 @pytest.mark.parametrize("piece", [1, 4])
 @pytest.mark.parametrize(("contract", "text"), QUIET, ids=[row[1][:30] for row in QUIET])
-def test_what_can_still_be_mended_waits_for_the_end(contract: Contract, text: str, piece: int) -> None:
+def test_a_fault_that_can_still_be_resolved_waits_for_the_end(contract: Contract, text: str, piece: int) -> None:
     assert pieces_until_found(contract, text, piece)[1] == []
 
 
@@ -198,7 +198,7 @@ FLAWS = (
     st.integers(1, 9),
     st.sampled_from(["guess", "lossy", "lossless"]),
 )
-def test_what_is_certain_early_is_refused_in_the_end(value: Any, flaw: Any, piece: int, accept: Any) -> None:
+def test_an_early_fault_is_refused_in_the_end(value: Any, flaw: Any, piece: int, accept: Any) -> None:
     """For any following text: the rest of the reply, or other endings."""
     contract = Contract(SHUT, accept=accept)
     text = flaw(json.dumps(value, ensure_ascii=False))
@@ -236,7 +236,7 @@ def test_the_findings_at_the_end_do_not_depend_on_the_cuts(value: Any, piece: in
         lambda size: '{"any": {' + ", ".join(f'"{n}": null' for n in range(size)) + "}}",
     ],
 )
-def test_looking_early_takes_linear_time(make: Any) -> None:
+def test_looking_for_early_faults_takes_linear_time(make: Any) -> None:
     wide = json.loads(
         json.dumps(SHUT)
         .replace('"maxLength": 10', '"maxLength": 1000000')

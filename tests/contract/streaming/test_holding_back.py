@@ -47,9 +47,7 @@ _words = st.lists(
 
 @pytest.mark.spec("C15")
 @given(_words, st.lists(st.integers(0, 400), max_size=12), st.sampled_from([0, 40]))
-def test_what_is_shown_by_sentence_is_a_beginning_that_holds_nothing_forbidden(
-    text: str, places: list[int], least: int
-) -> None:
+def test_the_text_shown_by_sentence_is_a_start_without_forbidden_text(text: str, places: list[int], least: int) -> None:
     holder = Sentences(ASKING, HERE, least)
     shown = "".join(holder.feed(piece) for piece in cut(text, places))
     assert shown == holder.shown
@@ -63,7 +61,7 @@ def test_what_is_shown_by_sentence_is_a_beginning_that_holds_nothing_forbidden(
 
 
 @given(_words, st.lists(st.integers(0, 400), max_size=12))
-def test_what_is_shown_does_not_depend_on_the_cut(text: str, places: list[int]) -> None:
+def test_the_shown_text_does_not_depend_on_the_chunks(text: str, places: list[int]) -> None:
     one, other = Sentences(PROSE, {}), Sentences(PROSE, {})
     assert one.feed(text) == one.shown
     for piece in cut(text, places):
@@ -117,7 +115,7 @@ def test_reasoning_that_the_prompt_opened_is_taken_back_where_that_can_be_done()
     assert holder.shown + str(holder.tail(PROSE.check(text), text)) == "Hello there. How are you?"
 
 
-def test_a_claim_waits_for_the_call_that_makes_it_good_and_what_is_forbidden_does_not() -> None:
+def test_a_claim_waits_for_the_call_that_justifies_it_and_forbidden_text_does_not() -> None:
     claims = Contract(states={**STATES, "claims": {"book": {"terms": ["is booked"]}}})
     holder = Sentences(claims, HERE)
     assert fed(holder, "Your visit is booked. Bye. ", 3) == ""
@@ -128,7 +126,7 @@ def test_a_claim_waits_for_the_call_that_makes_it_good_and_what_is_forbidden_doe
 
 @pytest.mark.parametrize("before", ["Let me see. ", "\n\n  Let me see.\n", "<think>Ping?</think>\n\nLet me see. "])
 @pytest.mark.parametrize("behind", ["", " Done.", "\n\nDone."])
-def test_words_behind_a_call_follow_those_that_were_shown(before: str, behind: str) -> None:
+def test_text_after_a_call_follows_the_text_that_was_shown(before: str, behind: str) -> None:
     def ping(host: str) -> str:
         return host
 
@@ -184,7 +182,7 @@ _AROUND = ["{}", "```json\n{}\n```", "Sure:\n{}", '<think>{"name": 1}</think>{}'
 
 
 @given(_objects, st.lists(st.integers(0, 300), max_size=10), st.sampled_from(_AROUND))
-def test_what_is_shown_by_field_and_its_tail_are_the_value(
+def test_the_text_shown_by_field_and_its_tail_are_the_value(
     data: dict[str, Any], places: list[int], around: str
 ) -> None:
     contract = Contract({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}})

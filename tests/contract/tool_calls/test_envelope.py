@@ -54,7 +54,7 @@ def test_an_envelope_passes(text: str) -> None:
         '"text"',
     ],
 )
-def test_what_says_nothing_is_no_envelope(text: str) -> None:
+def test_an_object_without_content_or_calls_is_not_an_envelope(text: str) -> None:
     for contract in (PLAIN, TOOLED):
         verdict = contract.check(text)
         assert not verdict.ok
@@ -70,7 +70,7 @@ def test_a_fault_inside_is_named_by_its_field() -> None:
 
 
 @pytest.mark.spec("A2", "A3")
-def test_the_envelope_is_found_beside_a_stray_object() -> None:
+def test_the_envelope_is_found_next_to_a_stray_object() -> None:
     verdict = PLAIN.check('Sure! {} here it is: {"content": "hi", "needsMoreWork": false}')
     assert verdict.ok
     assert verdict.data == {"content": "hi", "needsMoreWork": False}
@@ -127,7 +127,7 @@ def test_a_value_the_schema_describes_is_data_even_in_the_shape_of_a_call() -> N
     assert called.data is None
 
 
-def test_a_context_that_is_no_dict_is_a_misuse() -> None:
+def test_a_context_that_is_not_a_dict_is_refused() -> None:
     with pytest.raises(TypeError, match="context is a dict such as"):
         TOOLED.check("{}", ["state"])  # type: ignore[arg-type]
 
@@ -161,7 +161,7 @@ def test_calls_of_offered_tools_in_another_form_are_the_envelope(text: str, call
 
 
 @pytest.mark.spec("A2", "A3")
-def test_what_is_refused_in_another_form_says_why() -> None:
+def test_a_call_that_is_refused_in_another_form_says_why() -> None:
     verdict = TOOLED.check('<tool_call>{"name": "get_weather", "arguments": {"days": 3}}</tool_call>')
     assert ([f.code for f in verdict.errors], verdict.data, verdict.calls) == (["V002"], None, ())
 
@@ -183,9 +183,7 @@ _WRITTEN = json.dumps(_PING)
         (json.dumps({"toolCalls": [], "content": f"<tool_call>{_WRITTEN}</tool_call>"}), {"content": ""}),
     ],
 )  # fmt: skip
-def test_a_call_outside_the_list_of_calls_is_added_to_it_and_nothing_beside_it_is_lost(
-    text: str, rest: dict[str, Any]
-) -> None:
+def test_a_call_outside_the_list_of_calls_is_added_and_nothing_is_lost(text: str, rest: dict[str, Any]) -> None:
     verdict = TOOLED.check(text)
     assert verdict.ok
     assert verdict.data == {**rest, "toolCalls": [_PING]}
@@ -204,7 +202,7 @@ def test_an_envelope_that_is_built_keeps_the_schema_of_its_author() -> None:
     assert contract.check(f'<tool_call>{_WRITTEN}</tool_call>\n{{"mood": "kind"}}').ok
 
 
-def test_a_native_call_and_an_envelope_beside_it_are_one_reply() -> None:
+def test_a_native_call_and_an_envelope_next_to_it_are_one_reply() -> None:
     made = ToolCall("ping", {}, "call_7", "{}")
     both = TOOLED.check(
         Reply(text=json.dumps({"toolCalls": [_PING], "content": "Wait."}), calls=(made,), finish="tool")
@@ -235,7 +233,7 @@ def test_a_call_of_a_reply_that_the_provider_cut_does_not_pass() -> None:
 
 
 @pytest.mark.spec("A3")
-def test_no_words_beside_a_call_may_be_null() -> None:
+def test_content_next_to_a_call_may_be_null() -> None:
     text = '{"toolCalls": [{"name": "ping", "arguments": {}}], "content": null}'
     for contract in (PLAIN, TOOLED):
         assert (contract.check(text).ok, contract.check(text).fixes) == (True, ())

@@ -40,7 +40,7 @@ HELD = json.dumps({"toolCalls": [CALL], "content": "One moment.", "why": 1})
         ("Nothing is called.", "Nothing is called.", {}),
     ],
 )
-def test_words_and_fields_beside_a_call(reply: str, text: str, fields: dict[str, object]) -> None:
+def test_text_and_fields_next_to_a_call(reply: str, text: str, fields: dict[str, object]) -> None:
     found = beside(CONTRACT.check(reply))
     assert found.text == text
     assert found.fields == fields
@@ -56,7 +56,7 @@ def test_words_and_fields_beside_a_call(reply: str, text: str, fields: dict[str,
         ("<b>Hello</b> world", "<b>Hello</b> world"),
     ],
 )
-def test_a_text_without_what_is_written_as_a_call(text: str, rest: str) -> None:
+def test_a_text_without_the_parts_that_are_written_as_calls(text: str, rest: str) -> None:
     assert without_calls(text) == rest
 
 
@@ -84,7 +84,7 @@ def test_the_content_of_an_object_with_calls_is_judged_like_any_text(content: st
     assert content in placed
 
 
-def test_a_state_forbids_what_such_content_says() -> None:
+def test_a_state_forbids_terms_in_such_content() -> None:
     asking = Contract(tools=[PING], states={"ASKING": {"forbid": [{"terms": ["Ana"], "why": "early"}]}})
     hidden = '{"toolCalls": [{"name": "ping", "arguments": {}}], "content": "An\\u0061 is free."}'
     assert [found.code for found in asking.check(hidden, {"state": "ASKING"}).errors] == ["D001"]
