@@ -202,12 +202,12 @@ GROUNDED: Shape = {
 
 _CONTENT: dict[str, Shape] = {
     "terms": said(TEXTS, "Words and phrases; case and accents do not matter."),
-    "term": said(TEXTS, "The same, for one."),
+    "term": said(TEXTS, "Short for `terms` with one item."),
     "patterns": said(
         TEXTS,
         "Regular expressions of the linear-time engine; {name} stands for any term or pattern of the group with that name.",
     ),
-    "pattern": said(TEXTS, "The same, for one."),
+    "pattern": said(TEXTS, "Short for `patterns` with one item."),
     "timed": {
         "type": "number",
         "description": "The time limit in seconds, up to 1, for patterns of the backtracking engine; without it, patterns use the linear-time engine.",
@@ -215,7 +215,7 @@ _CONTENT: dict[str, Shape] = {
 }
 _GROUPS: dict[str, Shape] = {
     "groups": said(TEXTS, "Groups of terms and patterns, by name."),
-    "group": said(TEXTS, "The same, for one."),
+    "group": said(TEXTS, "Short for `groups` with one item."),
 }
 EXCUSES: Shape = said(
     some(
