@@ -1,4 +1,4 @@
-"""Sources: equal replies from a file, a sift, a run, a store and Python. Every line is a case; problems are reported."""
+"""Sources: equal replies from a file, a sift, a run, a store and Python; every line is a case, and errors are clear."""
 
 import gzip
 import json

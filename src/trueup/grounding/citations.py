@@ -78,12 +78,15 @@ def citable(documents: Sequence[SourceDocument]) -> list[Citable]:
     """Everything that the marks of a reply can name.
 
     >>> from trueup.grounding.documents import IndexedText
-    >>> [(one.number, one.name) for one in citable([SourceDocument("a", Text("x")), SourceDocument("b", Text("y"))])]
+    >>> [
+    ...     (one.number, one.name)
+    ...     for one in citable([SourceDocument("a", IndexedText("x")), SourceDocument("b", IndexedText("y"))])
+    ... ]
     [(1, 'a'), (2, 'b')]
     >>> [
     ...     one.number
     ...     for one in citable(
-    ...         [SourceDocument("messages[0]", Text("[1] Ana is 40.\\n[2] Luis is 30.\\n\\nHow old is Ana?"))]
+    ...         [SourceDocument("messages[0]", IndexedText("[1] Ana is 40.\\n[2] Luis is 30.\\n\\nHow old is Ana?"))]
     ...     )
     ... ]
     [1, 2]
@@ -112,7 +115,7 @@ def citations(
     """The citations in a text, in order. `counts` returns whether a span may contain one; code does not.
 
     >>> from trueup.grounding.documents import IndexedText
-    >>> there = citable([SourceDocument("a", Text("")), SourceDocument("guide", Text(""))])
+    >>> there = citable([SourceDocument("a", IndexedText("")), SourceDocument("guide", IndexedText(""))])
     >>> [
     ...     (one.numbers, one.unknown)
     ...     for one in citations("So it is [1, 7]. See [guide], not [this]. It ends (2).", there)

@@ -77,7 +77,7 @@ class IndexedText:
 
     @cached_property
     def _reading(self) -> str:
-        """The text from which numbers and dates are read, with the same length. Full-width characters become plain ones.
+        """The text from which numbers and dates are read, of the same length. Full-width characters become plain ones.
         In lines of comma-separated values, a comma is never part of a number.
         """
         text = self.text

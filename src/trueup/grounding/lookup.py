@@ -88,7 +88,7 @@ class Where(NamedTuple):
 
 
 class LookupResult(NamedTuple):
-    """The result of one lookup: the grade, every place, the kind of the value, and an altered passage if there is one."""
+    """The result of one lookup: the grade, every place, the kind of the value, and an altered passage if any."""
 
     grade: Evident
     places: tuple[Where, ...] = ()
@@ -107,7 +107,7 @@ _Way = Callable[[SourceDocument], Match | None]
 
 
 class _Asked(NamedTuple):
-    """How to look up a number: its unit and field, whether the value itself has the unit, and whether it is in words."""
+    """How to look up a number: its unit and field, whether the value contains the unit, and whether it is in words."""
 
     unit: str
     field: str
@@ -264,7 +264,7 @@ class Lookup:
         return self._everywhere(way, "number")
 
     def _part(self, value: str, field: str, document: SourceDocument) -> Iterator[Span]:
-        """The dates or times with a number as the part that the field names: `{"hour": 14}` and "March 5th, 2:10 pm"."""
+        """The dates or times with a number as the part that a field names: `{"hour": 14}` and "March 5th, 2:10 pm"."""
         part = _PARTS.get(next(reversed(name_words(field)), ""))
         if part is None or not value.isdecimal():
             return

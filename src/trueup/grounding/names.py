@@ -63,7 +63,7 @@ def _around(parts: list[str], anchor: str, words: TextWords, index: int, *, prop
 
 
 def _is_inverted(comma: int, begin: int, end: int, taken: set[int]) -> bool:
-    """Whether the parts around a comma may be one name: "Ruiz Vega, Ana" or "Name Ruiz, Ana", but not "Ana Ruiz, Luis Vega"."""
+    """Whether the parts around a comma may be one name: "Ruiz Vega, Ana", "Name Ruiz, Ana", not "Ana Ruiz, Luis Vega"."""
     if {begin, comma + 1} <= taken:
         return True
     return comma in taken and all(at in taken for at in range(comma + 1, end))

@@ -179,7 +179,7 @@ def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Ite
 
 
 def _numbers(content: IndexedText, lookup: Lookup, bound: frozenset[int], taken: _Taken) -> Iterator[Claim]:
-    """The numbers that a text states. If readings overlap, as in `40 000 km` and `40`, the longest in a source counts."""
+    """The numbers that a text states. If readings overlap (`40 000 km` and `40`), the longest with a source counts."""
     for readings in _overlapping(content.quantities):
         stated = [
             one

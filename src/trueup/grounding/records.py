@@ -141,7 +141,7 @@ class _Group:
         return 0 < len(leaf.found.places) <= _MOST_JUDGED
 
     def _blamed(self, index: int, found: list[Stranger], count: int) -> Iterator[Stranger]:
-        """The findings of one record. If nearly all of its values occur with one other record, its name is misplaced."""
+        """The findings of one record. If nearly all of its values occur with another record, its name is wrong."""
         assert self._name is not None
         name = self._records[index].get(self._name)
         if name is not None and name.found.places and len(found) > 1 and len(found) * 3 > count * 2:

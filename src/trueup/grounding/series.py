@@ -1,4 +1,4 @@
-"""Series: names, then their values in the same order: "Ana and Luis, aged 40 and 30". Takes mentions; returns owners."""
+"""Series: names, then their values in the same order: "Ana and Luis, aged 40 and 30". Returns each value's owner."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby

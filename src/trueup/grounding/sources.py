@@ -82,7 +82,7 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
 
 
 def lacking_in(fields: Any, name: str) -> str:
-    """Why a unit has no source in a field; empty if it has one, or if all fields may be the source because `name` is empty.
+    """Why a unit has no source in a field; empty if it has one, or if `name` is empty and all fields are the source.
 
     >>> lacking_in({"mail": 7}, "mail"), lacking_in({"note": "Hello"}, "mail"), lacking_in({"note": "Hello"}, "")
     ("the field 'mail' of the unit is a number", "the unit has no field 'mail'", '')

@@ -157,7 +157,7 @@ class GatheredValues:
                 self._settle()
 
     def _settle(self) -> None:
-        """Decide whether values such as `{"name": …, "arguments": …}` are calls: tool names repeat, others rarely do."""
+        """Decide whether values such as `{"name": …, "arguments": …}` are calls: names of tools repeat."""
         spoken, self._spoken = self._spoken or [], None
         if spoken:
             names = Counter(found.calls[-1].name for _, found in spoken)

@@ -1,4 +1,4 @@
-"""Values that may only be wrapped: in an envelope such as `response`, or a list of one. Takes values; returns wrappings.
+"""Values that may only be wrapped: in an envelope such as `response`, or a list of one. Returns the values' wrappings.
 
 A contract unwraps such values anyway, so a draft must not treat a wrapping as a different shape, unless most replies
 have it.

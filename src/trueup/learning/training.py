@@ -115,7 +115,7 @@ class FeatureSheet:
             most = most * 9 // 10
 
     def _kept(self, whole: dict[int, int], most: int) -> list[int]:
-        """The buckets to keep: frequent ones first, then words, which show whether a text is familiar, then by weight."""
+        """The buckets to keep: frequent ones first, then words, which show familiar texts, then by weight."""
         if len(whole) <= most:
             return list(whole)
         counts, words = self._counts, self._words

@@ -76,10 +76,10 @@ class Clustered:
             self._stand_alone(value, times)
 
     def difference(self, confidence: float = 0.95) -> ClusteredMean:
-        """The mean with its interval: the ratio estimator over clusters, with Student's t, one degree fewer than clusters.
+        """The mean with its interval: the ratio estimator over k clusters, with Student's t and k - 1 degrees.
 
-        Without variance between clusters, the interval is Wilson's, with each cluster as one observation. With fewer than
-        two clusters, the variance is unknown: the interval has its full width and p is 1.
+        Without variance between clusters, the interval is Wilson's, with each cluster as one observation. With fewer
+        than two clusters, the variance is unknown: the interval has its full width and p is 1.
         """
         n, clusters = self.n, self.count
         check_confidence(confidence)

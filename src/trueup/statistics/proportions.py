@@ -95,7 +95,7 @@ def upper_limit(k: int, n: int, confidence: float = 0.95) -> float:
 
 
 def mcnemar(b: int, c: int) -> float:
-    """The exact two-sided McNemar test: the p-value of "both directions are equally likely"; 1 without discordant pairs.
+    """The exact two-sided McNemar test: the p-value of "both directions are equally likely"; 1 without pairs.
 
     >>> mcnemar(0, 0), mcnemar(5, 5), round(mcnemar(10, 2), 6)
     (1.0, 1.0, 0.038574)

@@ -76,12 +76,12 @@ def test_one_json_document(run: Run, replies: Path) -> None:
         pytest.param(["replies.jsonl", "--holdout", "0.9"], "0.9", id="too much held out"),
         pytest.param(["replies.jsonl", "--operation", "x"], "OpenAPI", id="no API"),
         pytest.param(["nothing:Order"], "no module 'nothing'", id="no such module"),
-        pytest.param(["empty.jsonl"], "hold no reply", id="no reply"),
-        pytest.param(["replies.jsonl", "trueup.verdict.reply:Reply"], "name it alone", id="mixed"),
+        pytest.param(["empty.jsonl"], "contain no replies", id="no reply"),
+        pytest.param(["replies.jsonl", "trueup.verdict.reply:Reply"], "give it alone", id="mixed"),
         pytest.param(["wrong.yaml"], "not an OpenAPI file", id="another YAML file"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(run: Run, replies: Path, args: list[str], said: str) -> None:
+def test_errors_are_reported_in_one_line(run: Run, replies: Path, args: list[str], said: str) -> None:
     (replies.parent / "empty.jsonl").write_text("")
     (replies.parent / "wrong.yaml").write_text("a: 1\n")
     done = run("infer", *args)
