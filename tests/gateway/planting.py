@@ -26,7 +26,7 @@ PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses"
 
 
 class Plant(NamedTuple):
-    """One way to hide a marker: where it is, what the list says of the place, and the body of the upstream's reply."""
+    """One way to hide a marker: where it is, what the list says about the place, and the upstream's reply."""
 
     name: str
     rule: Rule
@@ -244,7 +244,7 @@ def _twice(body: Any, steps: Steps) -> Any:
 
 
 def _other(protocol: str, text: str, *, stream: bool) -> Iterator[Plant]:
-    """What the list cannot say: other choices, unknown events, names of events, comments and ids of a stream."""
+    """Places that are not in the list: other choices, unknown events, names of events, comments and ids of a stream."""
     if protocol == "chat":
         other = {"index": 1, "finish_reason": "stop"}
         if stream:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """One request as it came in."""
+    """One request as it was received."""
 
     method: str
     path: str  # with its query
@@ -18,7 +18,7 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is sent back; `cut` is how many bytes of the body really are."""
+    """The answer to send; `cut` is how many bytes of the body are really sent."""
 
     body: bytes
     kind: str = "application/json"

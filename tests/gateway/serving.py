@@ -1,4 +1,4 @@
-"""`trueup serve` as a process of its own: started, waited for until it says that it listens, and stopped by its id."""
+"""`trueup serve` as a separate process: started, awaited until it listens, and stopped by its id."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ class Served:
         return (self.folder / "log").read_text("utf-8")
 
     def chat(self, **more: Any) -> httpx.Response:
-        """Ask on a connection of its own, so that any worker may answer."""
+        """Ask on a separate connection, so that any worker may answer."""
         return httpx.post(f"{self.url}/v1/chat/completions", json=ASK, timeout=60, verify=False, **more)
 
     def page(self) -> str:

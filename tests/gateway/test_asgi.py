@@ -19,7 +19,7 @@ SCOPE = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "head
 
 
 async def called(gateway: Gateway, pieces: list[bytes], left: asyncio.Event) -> list[dict[str, Any]]:
-    """What a server is told to send, for a body that comes in pieces; the client leaves when it is said."""
+    """The messages for the server, for a body in pieces; the client leaves when `left` is set."""
     sent: list[dict[str, Any]] = []
     waiting = list(pieces)
 

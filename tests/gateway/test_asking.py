@@ -1,4 +1,4 @@
-"""Replies under a contract: mended, repaired, regenerated, fallen back or refused, in the client's own protocol."""
+"""Replies under a contract: fixed, repaired, regenerated, replaced or refused, in the client's own protocol."""
 
 import json
 from pathlib import Path

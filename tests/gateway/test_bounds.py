@@ -1,4 +1,4 @@
-"""Requests with parts that are too large or of the wrong kind: each is refused with the place, and nothing of it is kept."""
+"""Requests with parts that are too large or of the wrong kind: each is refused with the place and not stored."""
 
 from typing import Any
 

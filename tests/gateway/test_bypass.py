@@ -72,7 +72,7 @@ def bad(protocol: str, *, stream: bool) -> bytes:
 
 
 EVERY = [(protocol, stream) for protocol in PATHS for stream in (False, True)]
-FEW = EVERY[:-1]  # without the streams of responses, which are always written anew from the whole reply
+FEW = EVERY[:-1]  # without the streams of responses, which are always rewritten from the whole reply
 NAMES = {pair: f"{pair[0]}-{'stream' if pair[1] else 'whole'}" for pair in EVERY}
 TRIED = [
     *(("schema", *pair, (MARK,) if pair[1] else (MARK, [MARK], {"zqx": MARK})) for pair in EVERY),

@@ -1,7 +1,7 @@
 """X25 from the words of the spec: a canary key is absent from every file, log, reply and store after every error path.
 
-`trueup serve` runs as a process of its own. The upstream repeats every header it got, in every place of an answer where a text can
-stand; the canaries have no form by which a pattern could know them.
+`trueup serve` runs as a separate process. The upstream repeats every header that it received in every place of an
+answer that may contain text; no pattern can recognize the canaries.
 """
 
 import base64
@@ -69,7 +69,7 @@ logs: {{access: access.log, verdicts: judged.log}}
 
 
 def echo(request: Any) -> Any:
-    """What came in, in the place that the question names."""
+    """Repeats the request, in the place that the question names."""
     said = " ".join(f"{name}: {value}" for name, value in request.headers.items())
     where = str(request.json.get("messages", [{}])[-1].get("content", "")) if request.json else ""
     body = json.dumps({"error": {"message": f"rejected: {said} {where}", "code": said, "type": said}})
@@ -159,7 +159,7 @@ def collecting() -> Iterator[tuple[str, list[str]]]:
 
 
 def reload_faulty(folder: Path, url: str, process: "subprocess.Popen[bytes]") -> None:
-    """Files with a fault, one after the other; the gateway reports each of them and goes on as before."""
+    """Files with a fault, one after the other; the gateway reports each of them and continues as before."""
     for number, fault in enumerate(FAULTS, 1):
         (folder / "gateway.yaml").write_text(fault)
         process.send_signal(signal.SIGHUP)

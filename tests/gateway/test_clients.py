@@ -162,7 +162,7 @@ def install(folder: Path) -> None:
     for script in NODE.glob("*.mjs"):
         new = folder / f"{script.name}.new"
         shutil.copy(script, new)
-        new.replace(folder / script.name)  # whoever reads the old one meanwhile reads all of it
+        new.replace(folder / script.name)  # a process that is reading the old one reads all of it
 
 
 def run_node(folder: Path, script: str, url: str) -> Any:

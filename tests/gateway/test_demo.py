@@ -9,7 +9,7 @@ from trueup.gateway.demo import demo
 
 
 def run(command: str) -> httpx.Response:
-    """What a line for curl would get; only the options of that line are known."""
+    """The answer that a line for curl would get; only the options of that line are supported."""
     words = shlex.split(command)
     assert words[:2] == ["curl", "-si"]
     options = dict(zip(words[3::2], words[4::2], strict=True))

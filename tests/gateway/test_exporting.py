@@ -18,7 +18,7 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 class Collector:
-    """What an OTLP receiver on loopback was sent."""
+    """An OTLP receiver on loopback, with everything that it was sent."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -1,4 +1,4 @@
-"""Aliases and fallbacks: whom a request is sent to, what makes the next upstream be asked, and how many calls that may take."""
+"""Aliases and fallbacks: which upstream gets a request, when the next one is asked, and with how many calls."""
 
 import asyncio
 import contextlib
@@ -389,7 +389,7 @@ def test_a_model_that_is_not_known_does_not_open_the_breaker_of_its_upstream() -
 
 # -- how many calls ------------------------------------------------------------------------------
 
-# What goes wrong, and how many upstream calls one call of an SDK with its default retries causes, alone and with a spare that fails alike.
+# The failure, and the upstream calls for one call of an SDK with default retries: alone, and with a failing spare.
 COUNTS = [
     (Fail(500), 3, 4), (Fail(503, retry_after=0.01), 3, 4), (Fail(429), 3, 4), (Fail(429, retry_after=0.01), 3, 4),
     (Reset(), 3, 4), ("no json", 3, 6), (Fail(400, "bad"), 1, 2), (Fail(401), 1, 2), ("", 3, 4),

@@ -1,4 +1,4 @@
-"""`POST /v1/feedback`: what people say about a reply is stored under its verdict, and only under one of their own tenant."""
+"""`POST /v1/feedback`: feedback on a reply is stored under its verdict, and only under a verdict of the same tenant."""
 
 from pathlib import Path
 from typing import Any

@@ -91,7 +91,7 @@ async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 class Client:
-    """One connection, opened anew when the gateway has closed it."""
+    """One connection, opened again after the gateway has closed it."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -127,7 +127,7 @@ class Client:
 
 
 def fault_of(status: int, body: bytes) -> str:
-    """What is wrong with an answer; empty if nothing is."""
+    """The fault of an answer; empty if it has none."""
     if status >= 500:
         return f"status {status}"
     if status < 400:

@@ -32,7 +32,7 @@ def upstream() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="module")
 def url(upstream: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A gateway behind granian, as `trueup serve` runs it."""
+    """A gateway in granian, as `trueup serve` runs it."""
     folder: Path = tmp_path_factory.mktemp("granian")
     port = free_port()
     (folder / "gateway.yaml").write_text(CONFIG.format(url=upstream.url, port=port))

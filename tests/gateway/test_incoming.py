@@ -1,4 +1,4 @@
-"""A contract for requests: the user's messages are judged before anything is asked, wherever text can stand in them."""
+"""A contract for requests: the user's messages are judged before anything is asked, wherever they may contain text."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ def user(content: Any) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-# Every place of a request, in each protocol, where a text of the user can stand.
+# Every place of a request, in each protocol, that may contain a user's text.
 PLACES: list[tuple[str, dict[str, Any]]] = [
     ("/v1/chat/completions", {"messages": [user(CARD)]}),
     ("/v1/chat/completions", {"messages": [user(CARD), {"role": "assistant", "content": "ok"}, user("and now?")]}),

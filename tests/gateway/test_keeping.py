@@ -1,4 +1,4 @@
-"""What a gateway does beside requests: it prunes its store, and knows when the store is down."""
+"""Work of a gateway apart from requests: it prunes its store, and notices when the store is down."""
 
 import asyncio
 import contextlib

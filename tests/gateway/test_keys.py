@@ -214,7 +214,7 @@ def test_an_entry_with_everything(read: Callable[..., tuple[Config, list[str]]])
         ("  - {tenant: acme, hash: $B, limits: {requests_per_minute: 0}}", "7:39: N006 requests_per_minute is a whole number"),
         ("  - {tenant: acme, hash: $B, limits: {tokens: 5 per day}}", "7:39: N005 unknown key 'tokens'"),
         ("  - {tenant: acme, keys: []}", "7:20: N006 keys is a list of keys or hashes"),
-        ("  - {tenant: acme, hash: $B, keys: [{hash: $C}]}", "7:20: N006 an entry with keys has no hash of its own"),
+        ("  - {tenant: acme, hash: $B, keys: [{hash: $C}]}", "7:20: N006 an entry with `keys` cannot also have `hash`"),
         ("  - {tenant: acme, hash: $B}\n  - {tenant: other, keys: [{key: $A}]}", "8:29: N006 another client has the same key"),
         (
             "  - {tenant: acme, hash: $B, limits: {replies: 5 per day}}\n  - {tenant: acme, hash: $C, limits: {replies: 6 per day}}",
@@ -225,7 +225,7 @@ def test_an_entry_with_everything(read: Callable[..., tuple[Config, list[str]]])
             "8:5: N006 another entry of the same client, user or tenant has a different limit",
         ),
         ("  - {tenant: '*', hash: $B}", "7:6: N006 a tenant cannot be called `*`, which stands for all of them. Give a name."),
-        ("  - {tenant: acme, key: $E}", "7:20: N006 the key holds a line break"),
+        ("  - {tenant: acme, key: $E}", "7:20: N006 the key contains a line break"),
     ],
 )  # fmt: skip
 def test_a_faulty_entry_is_refused_with_its_place(

@@ -1,4 +1,4 @@
-"""The access log and the verdict log: one event is one line, whole, whoever writes; no text and no key in the first."""
+"""The access log and the verdict log: one event is one complete line from any process; the first has no text or key."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What is counted: every request once, every call for the model that it asked, the numbers of all workers on one page."""
+"""Metrics: every request counts once, every call counts for its model, and one page covers all workers."""
 
 import contextlib
 import multiprocessing

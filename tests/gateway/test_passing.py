@@ -1,4 +1,4 @@
-"""Where no contract applies nothing is changed: bytes up, bytes down. And the paths that are no replies."""
+"""Without a contract nothing is changed: bytes up, bytes down. And the paths that do not return replies."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the gateway stores of a judgement: the contract, the conversation, and the context if its file says so; enough to judge again."""
+"""The record of a judgement in the store: contract, conversation, and context if its file says so, to judge again."""
 
 import json
 from pathlib import Path

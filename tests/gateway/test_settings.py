@@ -1,4 +1,4 @@
-"""The gateway's file: what it says becomes a configuration, and what is wrong with it is told with its place."""
+"""The gateway's file: it becomes a configuration, and mistakes are reported with their place."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The status page at `/`: what it shows to whom, and that nothing on it runs or is fetched."""
+"""The status page at `/`: what it shows to which clients, and that it runs and downloads nothing."""
 
 import re
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
 def line_to(url: str) -> socket.socket:
-    """A connection; who waits on it for something that never comes fails after a minute."""
+    """A connection; waiting on it for something that never arrives fails after a minute."""
     address = urlsplit(url)
     return socket.create_connection((address.hostname, address.port), timeout=60)
 
@@ -335,7 +335,7 @@ def test_a_flood_of_bodies_takes_little_memory() -> None:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What names lead to: a list of addresses for each, which a test may change."""
+    """The addresses of host names: a list for each name, which a test may change."""
     table: dict[str, list[str]] = {}
     real = socket.getaddrinfo
 

@@ -1,4 +1,4 @@
-"""What must never leak, what a model must not talk us into, and what a repair must not make up; seen at the gateway."""
+"""Threats at the gateway: secrets must not leak, a model must not trick us, and a repair must not invent anything."""
 
 import io
 import json

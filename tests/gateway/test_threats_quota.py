@@ -1,4 +1,4 @@
-"""What is owed: storms, keys of other tenants, crashes, aborts, useful invalid replies, many at once, clocks that jump."""
+"""Correct charges despite storms, other tenants' keys, crashes, aborts, invalid replies, races and jumping clocks."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ STATE = {"x-trueup-state": "CALM"}
 
 
 def stands(store: Store, unit: str = "replies", tenant: str = "") -> tuple[int, int]:
-    """What a tenant has used, and what is on hold."""
+    """The amounts that a tenant has used and reserved."""
     rows = [s for s in store.quota.standings(tenant) if (s.scope, s.unit, s.period) == ("tenant", unit, "total")]
     return (rows[0].used, rows[0].held) if rows else (0, 0)
 
@@ -164,7 +164,7 @@ with running(config) as gateway:
 
 
 class Gateway:
-    """A gateway in a process of its own, which may be killed, or may kill itself."""
+    """A gateway in a separate process, which may be killed, or may kill itself."""
 
     def __init__(self, url: str, file: Path, instant: str = "") -> None:
         command = [sys.executable, "-c", _CRASH, url, str(file), instant]

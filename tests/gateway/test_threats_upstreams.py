@@ -161,9 +161,9 @@ def test_bytes_behind_the_end_of_a_compressed_body_are_not_kept() -> None:
 
     inflater = Inflater("gzip", 1000)
     assert inflater.feed(gzip.compress(b"hello")) == b"hello"
-    with pytest.raises(BadEncoding, match="goes on after its end"):
+    with pytest.raises(BadEncoding, match="continues after its end"):
         inflater.feed(b"x" * 100_000)
-    with pytest.raises(BadEncoding, match="goes on after its end"):
+    with pytest.raises(BadEncoding, match="continues after its end"):
         Inflater("gzip", 1000).feed(gzip.compress(b"hello") + b"x")
 
 
@@ -258,9 +258,7 @@ def test_a_reply_cut_anywhere_is_never_whole(desk: Open, path: str, stream: bool
     places: list[Any] = (
         [{"events": n} for n in range(1, events)] if stream else [{"after": n / 10} for n in range(1, 10)]
     )
-    last = (
-        places.pop() if stream else None
-    )  # all but the event that only says it is over: nothing of the reply is missing
+    last = places.pop() if stream else None  # all but the event that only marks the end: the reply is complete
     script = [Cut(step, silent=silent, **place) for place in places]
     with desk(script, Contract(PERSON), policy=ONCE, hold="whole") as d:
         for _ in places:
@@ -274,7 +272,7 @@ def test_a_reply_cut_anywhere_is_never_whole(desk: Open, path: str, stream: bool
 
 @pytest.mark.spec("X36")
 def test_text_that_was_cut_in_the_middle_of_a_sentence_is_no_reply(desk: Open) -> None:
-    """Text has no bracket that would be missing: only the reason of the end tells that it is whole."""
+    """Text has no bracket that would be missing: only the finish reason shows that it is complete."""
     words = Say("I can book you a room for two, as long as you do not mind that it is not", piece=6)
     contract = Contract(reply={"min_text": 1}, name="words")
     with desk(
@@ -318,7 +316,7 @@ CALM = Contract(states={"CALM": {"forbid": [{"terms": ["secret"], "why": "it is 
 
 
 def shown(d: Desk) -> str:
-    """What the SDK of the client makes of a stream: its text, or its error."""
+    """The client SDK's view of a stream: its text, or its error."""
     client = openai.OpenAI(
         base_url=f"{d.url}/v1", api_key="x", max_retries=0, default_headers={"x-trueup-state": "CALM"}
     )

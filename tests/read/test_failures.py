@@ -1,4 +1,4 @@
-"""What is no reply: error bodies of every provider, shapes that nobody knows, exceptions."""
+"""Failures instead of replies: error bodies of every provider, unknown shapes, exceptions."""
 
 import copy
 import datetime as dt

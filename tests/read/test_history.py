@@ -1,4 +1,4 @@
-"""What came of the calls of a conversation: in every provider's shape, an error, a refusal and silence are not a success."""
+"""The results of a conversation's calls: in every provider's shape, errors, refusals and silence are not success."""
 
 from typing import Any
 

@@ -127,7 +127,7 @@ class Slotted:
 
 
 class Legacy:
-    """What pydantic 1 and many SDKs offer."""
+    """An object like those of pydantic 1 and many SDKs."""
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields

@@ -39,7 +39,7 @@ class Subclassed(BaseTool):
 
 
 class Unannounced(BaseTool):
-    """A tool whose arguments are those of its method."""
+    """A tool that takes the arguments of its method."""
 
     name: str = "forecast"
     description: str = "Give the forecast for a city."

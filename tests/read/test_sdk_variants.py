@@ -1,4 +1,4 @@
-"""Every variant of an output item, block, part or event that the installed SDKs define is read: none fails, none is unknown.
+"""Every variant of an output item, block, part or event that the installed SDKs define is known and can be read.
 
 The objects are made by the SDKs' own classes, each member from its annotation.
 """

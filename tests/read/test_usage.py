@@ -7,7 +7,7 @@ import pytest
 from trueup.ask.policy import Price
 from trueup.read import usage
 
-# Anthropic leaves what the cache holds out of `input_tokens`; so does Bedrock.
+# Anthropic does not count cached tokens in `input_tokens`; neither does Bedrock.
 ANTHROPIC = {
     "input_tokens": 21,
     "cache_creation_input_tokens": 188_086,

@@ -1,7 +1,7 @@
 """A store on each database: SQLite in a file, and a real PostgreSQL that is started on loopback and stopped by its id.
 
 PostgreSQL refuses to run as root, so root starts it as the user `postgres`. TRUEUP_TEST_POSTGRES names a server that
-is already there instead; each process of the tests makes a database of its own there.
+is already there instead; each process of the tests makes its own database there.
 """
 
 import contextlib
@@ -131,7 +131,7 @@ def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def empty_database(server: str) -> Callable[[], str]:
-    """Addresses of schemas of their own in one database: made in no time."""
+    """Addresses of separate schemas in one database, which are quick to make."""
     import psycopg
 
     def make() -> str:

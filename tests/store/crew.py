@@ -1,8 +1,9 @@
 """Eight processes on one ledger, killed with -9 at any instant and started again, using the same keys.
 
-Run as `python -m tests.store.crew URL FOLDER SEEDS KILLS`: for each seed a crew works, each worker writing down what it was
-told, until so many of them were killed; then the ledger is compared with what they wrote. Prints one JSON line for each
-violation, and a last one with counts. This process opens no store while it forks, so that each worker starts clean.
+Run as `python -m tests.store.crew URL FOLDER SEEDS KILLS`: for each seed a crew works, and each worker writes down the
+answers it gets, until this many of them are killed; then the ledger is compared with their notes. Prints one JSON line
+for each violation, and a last one with counts. This process opens no store while it forks, so that each worker starts
+clean.
 """
 
 import json
@@ -75,7 +76,7 @@ def start(url: str, seed: int, worker: int, folder: Path) -> int:
     try:
         work(url, seed, worker, folder / f"{seed}-{worker}.txt")
     finally:
-        os._exit(7)  # never reached by killing: a worker that ends by itself has failed
+        os._exit(7)  # never reached by killing: a worker that ends on its own has failed
 
 
 def run(url: str, seed: int, folder: Path, kills: int) -> tuple[list[str], int]:
@@ -84,7 +85,7 @@ def run(url: str, seed: int, folder: Path, kills: int) -> tuple[list[str], int]:
     crew = {start(url, seed, n, folder): n for n in range(WORKERS)}
     faults = []
     for count in range(WORKERS, WORKERS + kills):
-        if chance.random() < 0.6:  # amid work; the others die while they start, or soon after the last one died
+        if chance.random() < 0.6:  # during work; the others die while they start, or soon after the last one died
             more = written(seed, folder) + chance.randrange(1500)
             wait_for(lambda more=more: written(seed, folder) >= more, "the workers do nothing")  # type: ignore[misc]
         time.sleep(chance.uniform(0, 0.02))  # the instant is the point here
@@ -103,19 +104,19 @@ def written(seed: int, folder: Path) -> int:
 
 
 def captures(seed: int, folder: Path) -> int:
-    """How many replies the workers of a seed were told to be captured so far."""
+    """How many captures the workers of a seed have noted so far."""
     return sum(diary.read_text().count("captured ") for diary in folder.glob(f"{seed}-*.txt"))
 
 
 def kill(child: int) -> list[str]:
-    """End a worker; what is wrong, if it had ended by itself."""
+    """End a worker; return the problem if it had already ended on its own."""
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return [] if os.WIFSIGNALED(status) else [f"a worker ended by itself with {os.waitstatus_to_exitcode(status)}"]
 
 
 def compare(store: Store, seed: int, folder: Path) -> list[str]:
-    """What the workers were told, against what the ledger says."""
+    """Compare the answers that the workers got with the ledger."""
     faults = []
     sql = "SELECT tenant, key, token, state, captured FROM ledger WHERE tenant IN (?, ?)"
     rows = store.read(lambda s: s.run(sql, tenants_of(seed)))

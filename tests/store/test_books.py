@@ -267,7 +267,7 @@ def test_a_retry_that_is_refused_leaves_the_charge_that_it_would_have_taken_over
 
     async def run() -> None:
         held = await quota.areserve("acme", "k", digest="d")
-        await quota.acapture(held, sending=True)  # and whoever was sending it is killed
+        await quota.acapture(held, sending=True)  # and the process that was sending it is killed
         clock.go(DAY)
         quota.capture(quota.reserve("acme", "other"))
         with pytest.raises(QuotaExceeded):
@@ -331,7 +331,7 @@ def test_a_ledger_from_before_goes_on_and_stays_exact(database: Callable[[], str
 
 
 def test_a_group_of_moves_takes_a_handful_of_statements(tmp_path: Path) -> None:
-    """What a group costs beyond its rows does not grow with it."""
+    """The overhead of a group, apart from its rows, does not grow with it."""
 
     def statements(count: int) -> int:
         with open_store(tmp_path / f"{count}.db") as store:

@@ -74,7 +74,7 @@ VALUES: dict[str, list[Any]] = {
 
 
 def is_wanted(stored: Stored, labels: set[tuple[str, str]], wanted: dict[str, Any]) -> bool:
-    """What the filters mean, in Python."""
+    """The meaning of the filters, in Python."""
     body = stored.body or {}
     known: dict[str, Callable[[Any], bool]] = {
         "code": lambda code: code in stored.codes,

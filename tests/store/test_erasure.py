@@ -1,4 +1,4 @@
-"""Erasure of a tenant or a user, on each database: nothing of them is left, nothing of others is gone, and the sums agree."""
+"""Erasure of a tenant or a user, on each database: their data is gone, all other data is left, and the sums agree."""
 
 import sqlite3
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def value_of(table: str, column: str, kind: str) -> Any:
 def test_every_table_that_knows_a_tenant_a_person_or_a_verdict_is_covered(
     database: Callable[[], str], user: str | None, tmp_path: Path
 ) -> None:
-    """A table of a later version is filled here as well: whoever adds one must let the erasure know."""
+    """A table from a later version is filled here as well: an erasure must be told about each new table."""
     with open_store(tmp_path / "kinds.db"), closing(sqlite3.connect(tmp_path / "kinds.db")) as db:
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         kinds = {name: {row[1]: row[2] for row in db.execute(f"PRAGMA table_info({name})")} for name in names}

@@ -1,4 +1,4 @@
-"""What only PostgreSQL has: a connection that can be lost, a clock of its own, tenants that do not wait for each other."""
+"""Only in PostgreSQL: a connection that can be lost, the server's clock, tenants that do not wait for each other."""
 
 import asyncio
 import threading
@@ -134,7 +134,7 @@ def test_who_waits_for_a_server_that_went_away_is_told_soon(url: str, monkeypatc
 def test_a_gateway_is_not_ready_while_its_server_is_away_and_is_again_when_it_is_back(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody asks meanwhile: whoever sends requests only where it is ready would never find out otherwise."""
+    """Nobody asks meanwhile: a balancer that sends requests only to ready servers would never find out otherwise."""
     real = psycopg.connect
     gone = url.replace(str(psycopg.conninfo.conninfo_to_dict(url)["port"]), "1")
     with open_store(url) as store, running(of("http://127.0.0.1:9", store=url, quota=True), store) as gateway:

@@ -75,7 +75,7 @@ def test_a_key_that_was_given_back_can_be_used_again_and_its_old_holder_cannot_s
 
 
 def test_the_same_wish_sent_twice_is_one_and_stays_its_owners(opened: Store) -> None:
-    # What a writer does when its connection broke and it cannot know whether the commit went through.
+    # A writer does this if its connection broke and it cannot know whether the commit succeeded.
     first = opened.quota.reserve("acme", "k", token="t")
     assert opened.quota.reserve("acme", "k", token="t") == first
     assert used(opened) == (0, 1)

@@ -1,4 +1,4 @@
-"""What a store has seen lately: on both databases every number equals a plain count of the rows that were written."""
+"""Recent activity in a store: on both databases, every number equals a plain count of the rows that were written."""
 
 import random
 from collections import Counter

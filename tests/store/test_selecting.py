@@ -51,7 +51,7 @@ def filled(opened: Store, clock: Hand) -> Store:
 
 
 def is_wanted(stored: Stored, labels: set[tuple[str, str]], wanted: dict[str, Any]) -> bool:
-    """What the filters mean, in Python."""
+    """The meaning of the filters, in Python."""
     body = stored.body or {}
     rules = {found["data"].get("rule") for found in body["findings"]}
     known = {

@@ -1,7 +1,7 @@
 """The ledger against a model of it, in any order of moves, on each database.
 
 Hypothesis plays callers that reserve, spend, capture, release, forget, repeat themselves and let time pass; a plain
-dictionary says what must come of it.
+dictionary has the expected results.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ LIMIT, USER_LIMIT, BUDGET = 4, 2, 50
 
 
 class Ledger(RuleBasedStateMachine):
-    """What callers may do, and what must hold after each step."""
+    """The actions of callers, and the conditions that must be true after each step."""
 
     store: Store
     clock: Hand
@@ -35,7 +35,7 @@ class Ledger(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         Ledger.turn += 1
-        self.prefix = f"{Ledger.turn}-"  # tenants of their own for each game, in one database
+        self.prefix = f"{Ledger.turn}-"  # separate tenants for each game, in one database
         self.held: dict[tuple[str, str], dict[str, Any]] = {}
         self.spent: dict[str, int] = {}
         self.stale: list[Reservation] = []

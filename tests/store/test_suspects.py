@@ -1,4 +1,4 @@
-"""The first look for words to take out: what it passes holds none of them."""
+"""The first search for words to redact: texts that it passes contain none of them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

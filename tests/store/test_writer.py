@@ -1,4 +1,4 @@
-"""What the writer does when it cannot write: who waits is told, who comes later is served, and one bad value stops nobody."""
+"""A writer that cannot write: waiting callers get an error, later ones succeed, and a bad value harms no others."""
 
 import asyncio
 import secrets
@@ -129,9 +129,9 @@ def test_nobody_waits_for_ever_when_a_store_in_trouble_is_closed(
     waiting = [threading.Thread(target=wait, daemon=True) for _ in range(4)]
     for thread in waiting:
         thread.start()
-    wait_for(lambda: len(store._writer._records) >= 5)  # a group is under way, the others are behind it
+    wait_for(lambda: len(store._writer._records) >= 5)  # a group is being written, the others wait
     gone = store._writer.submit(lambda session: session.now())
-    gone.cancel()  # whoever went away meanwhile keeps nobody from being told
+    gone.cancel()  # a caller that went away does not keep the others from an answer
     unwritten: list[str] = []
 
     def close() -> None:

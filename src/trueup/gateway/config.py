@@ -178,7 +178,7 @@ class Route(msgspec.Struct, frozen=True):
     state: str = ""
     """The state for requests that do not name one; empty: none."""
     unknown_state: Literal["fallback", "refuse"] = "fallback"
-    """What a request gets if the contract does not know its state: the default `fallback` if there is one, or always an
+    """The answer if the contract does not know a request's state: the default `fallback` if there is one, or always an
     error.
     """
     request: Contract | None = None
@@ -208,7 +208,7 @@ class Allowance(msgspec.Struct, frozen=True):
     """How much a client may use, according to its entry in the file."""
 
     unit: Literal["replies", "cost"]
-    """What is counted: charged replies, or the cost of all attempts."""
+    """The unit to count: charged replies, or the cost of all attempts."""
     period: Literal["hour", "day", "month", "total"]
     """When it starts again; `total`: never."""
     amount: int
@@ -299,7 +299,7 @@ class StudioKey(msgspec.Struct, frozen=True):
     name: str
     """The key's name; each key has its own."""
     role: Literal["reader", "labeller", "editor"]
-    """What it may do: read, also label verdicts, or also change contracts and runs."""
+    """The permissions: read, also label verdicts, or also change contracts and runs."""
     key: str = ""
     """The key; empty if only its hash is known."""
     hash: str = ""
@@ -361,7 +361,7 @@ class Config(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     """Sizes, times and numbers of requests."""
     redaction: Redaction = Redaction()
-    """What is not stored of a reply."""
+    """The parts of a reply that are not stored."""
     retention: Retention = Retention()
     """How many days data is stored."""
     keep_context: bool | int = False
@@ -423,7 +423,7 @@ class Config(msgspec.Struct, frozen=True):
         return next((each for each in self.upstreams.values() if each.protocol == protocol), None)
 
     def secrets(self) -> tuple[str, ...]:
-        """Every key, so that none is ever stored."""
+        """Every key, so that keys are never stored."""
         keys = [secret for each in self.upstreams.values() for secret in each.secrets]
         studio = () if self.studio is None else (self.studio.secret, *(each.key for each in self.studio.keys))
         return tuple(dict.fromkeys(filter(None, [*keys, *(each.key for each in self.clients), *studio])))
@@ -445,7 +445,7 @@ def _plain(name: str) -> str:
 def of(upstream: str, contract: Any = None, **options: Any) -> Config:
     """A small configuration: the URL of one `upstream`, and one `contract` for everything; None: replies are passed through.
 
-    `options` are those of `Config`, and `protocol`, `policy`, `hold` and `key` of the upstream and its route.
+    `options` are the fields of `Config`, and `protocol`, `policy`, `hold` and `key` of the upstream and its route.
 
     >>> of("http://127.0.0.1:9999").upstreams["main"].url
     'http://127.0.0.1:9999'

@@ -30,8 +30,8 @@ PERSON = {
     "additionalProperties": False,
 }
 POLITE = {"ASKING": {
-    "forbid": [{"terms": ["sorry", "cannot", "language model", "AI"], "why": "speaks of itself"}],
-    "hint": "Answer in one short friendly sentence. Do not speak of yourself.",
+    "forbid": [{"terms": ["sorry", "cannot", "language model", "AI"], "why": "talks about itself"}],
+    "hint": "Answer in one short friendly sentence. Do not talk about yourself.",
     "fallback": "Hello! Which service would you like to book?",
 }}  # fmt: skip
 # A check that a schema cannot express: the answer must be in the text of the question.

@@ -71,7 +71,7 @@ class Runtime:
 
 
 def redaction_of(config: Config) -> Redaction:
-    """What is neither stored nor logged of a reply: what the file says, and every key."""
+    """The parts of a reply that are neither stored nor logged: those that the file names, and every key."""
     return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
 
 

@@ -131,9 +131,9 @@ class SettingsReader:
             access = read_access(self, part.get("auth"), (*here, "auth"), key, (*here, "key"))
             url = read_url(self, part.get("url") or base_of(access) or None, (*here, "url"))
             if access is not None and access.kind == "azure":
-                url = url.removesuffix("/openai")  # which stands in the paths
+                url = url.removesuffix("/openai")  # which the paths contain
             if access is not None and access.kind == "azure" and part.get("protocol") == "anthropic":
-                said = "azure has no messages of Anthropic's protocol here"
+                said = "azure does not support Anthropic's protocol here"
                 self.say("N006", (*here, "protocol"), said, "Leave `protocol` out.")
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             private = self.yes(part.get("private", False), (*here, "private"))
@@ -301,8 +301,8 @@ class SettingsReader:
         """A string or a variable's value, like `secret`, that is sent as a header: one line of plain characters."""
         text = self.secret(data, path, what)
         if not text.isascii() or not text.isprintable():
-            said = f"the {what} holds a line break, or another character that no header can hold"
-            self.say("N006", path, said, "Is there a line break behind it?" if text.strip().isprintable() else "")
+            said = f"the {what} contains a line break, or another character that headers cannot contain"
+            self.say("N006", path, said, "Is there a line break after it?" if text.strip().isprintable() else "")
         return text
 
     def yes(self, data: Any, path: Parts) -> bool:

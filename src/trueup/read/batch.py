@@ -1,7 +1,7 @@
 """Batch output lines of OpenAI (and Azure, Groq, Together, vLLM, Mistral), Anthropic, Gemini, Vertex and Bedrock.
 
-Returns a line's key, and either the body inside or the failure it reports. A body is no proof of a completion: its status is
-checked first. A line that is not JSON still gives its key.
+Returns a line's key, and either the body inside or the failure it reports. A body does not prove that a request
+succeeded: its status is checked first. A line that is not JSON still gives its key.
 """
 
 from typing import Any, NamedTuple

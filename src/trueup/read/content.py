@@ -13,7 +13,7 @@ from trueup.read.objects import Row, record, rows, word
 
 
 def fill(draft: ReplyDraft, content: Any) -> None:
-    """Read content, be it text, one block or many, into a draft."""
+    """Read content (a text, one block or several) into a draft."""
     if isinstance(content, str):
         draft.say(content)
         return

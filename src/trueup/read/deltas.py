@@ -12,7 +12,7 @@ from trueup.read.objects import member, record, rows, word
 
 
 class Delta(NamedTuple):
-    """What one piece adds."""
+    """The content that one piece adds."""
 
     text: str = ""
     calls: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Choosing:
 
 
 def delta_of(chunk: Any) -> Delta:
-    """What a chunk adds to the reply.
+    """The content that a chunk adds to the reply.
 
     >>> delta_of({"choices": [{"delta": {"content": "Hel"}}]}).text, delta_of("lo").text
     ('Hel', 'lo')

@@ -67,7 +67,7 @@ class ReplyDraft:
         self._gap = True
 
     def wait(self) -> None:
-        """The provider waits for something other than a call of a named tool: a click, a command of its own shell."""
+        """The provider waits for something other than a call of a named tool: a click, a command in its own shell."""
         self._waiting += 1
         self._gap = True
 

@@ -15,7 +15,7 @@ from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, silent
 from trueup.verdict.reply import Reply
 
-# What Gemini ran itself: results, and calls that are not the client's.
+# Tools that Gemini ran itself: results, and calls that are not the client's.
 _OUTPUTS = ("codeExecutionResult", "code_execution_result", "functionResponse", "function_response", "toolResponse",
             "tool_response")  # fmt: skip
 _RUN_BY_PROVIDER = ("executableCode", "executable_code", "toolCall", "tool_call")

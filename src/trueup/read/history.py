@@ -1,7 +1,7 @@
 """History: the model's earlier messages and calls, and the result of each call.
 
 Takes the messages of a conversation in any provider's shape, and returns the model's messages, with their calls marked as
-answered or failed. Outputs may be messages of their own, parts of the user's messages, or beside the calls.
+answered or failed. Outputs may be separate messages, parts of the user's messages, or next to the calls.
 """
 
 from collections.abc import Callable, Sequence

@@ -84,7 +84,7 @@ def _attributes(source: Any) -> Row | None:
 
 
 def member(source: Any, name: str) -> Any:
-    """A member of an object as the object itself has it, or of a dict; None if there is none.
+    """A member of an object, in the object's own form, or of a dict; None if there is none.
 
     If a model declares a base class, its dump loses the fields that the value's own class adds: then the value itself is
     read.

@@ -1,7 +1,7 @@
 """OpenAI Responses: a body of typed output items, and the events of its stream.
 
-The text is that of the final-answer messages; commentary only if there is nothing else. A call is answered by its `call_id`.
-Items of tools that the provider runs itself are not calls; their results count as outputs.
+The text comes from the final-answer messages; commentary counts only if there is nothing else. A call is answered by
+its `call_id`. Items of tools that the provider runs itself are not calls; their results count as outputs.
 """
 
 from typing import Any

@@ -126,7 +126,7 @@ def read_line(line: str | bytes) -> Reading:
     plain = line if isinstance(line, str) else text.decoded(line)[0]
     body = value(plain)
     if not isinstance(body, dict):
-        return unknown(line, key=batch.salvage_key(plain), hint="The line is no JSON object.")
+        return unknown(line, key=batch.salvage_key(plain), hint="The line is not a JSON object.")
     return _read_dict(body, line)
 
 

@@ -1,8 +1,8 @@
 """The books of one transaction: entries, buckets and limits are read once, changed in memory, and written once before the
 commit.
 
-Many moves share a transaction, so each counter is written once, however many moves change it. Call `close` before you change
-these tables with other SQL. If a transaction is rolled back, its books are discarded.
+Many moves share a transaction, so each counter is written once, no matter how many moves change it. Call `close` before
+you change these tables with other SQL. If a transaction is rolled back, its books are discarded.
 """
 
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ class LedgerEntry(NamedTuple):
 
 
 class Memo:
-    """What is remembered between transactions: unchanged limits, and when each tenant's holds were last searched."""
+    """Data that is cached between transactions: unchanged limits, and when each tenant's holds were last searched."""
 
     def __init__(self) -> None:
         self.version: Any = None

@@ -266,7 +266,7 @@ class _Way(NamedTuple):
     alone: tuple[str, ...] = ()
     """The conditions for that."""
     counted: str = ""
-    """What to count instead, where the rows are not ordered by time."""
+    """The column to count instead, if the rows are not ordered by time."""
 
 
 def _ways(filters: Filters) -> list[_Way]:

@@ -1,8 +1,8 @@
 """Store the context of a judgement: always its names, and its values if the store keeps contexts.
 
-Values are kept only if the store was told to keep them: as JSON, redacted like replies, up to a number of bytes. If a context
-is too large, the largest values are dropped first, and the row says what is missing and why. State and conversation have
-their own columns.
+Values are kept only if the store is configured to keep them: as JSON, redacted like replies, up to a number of bytes.
+If a context is too large, the largest values are dropped first, and the row says what is missing and why. State and
+conversation have their own columns.
 """
 
 import functools
@@ -134,7 +134,7 @@ def written(values: Mapping[str, Any], clean: Sequence[tuple[str, Any]] | None, 
 
 
 def _listed(missing: dict[str, Missing]) -> bytes:
-    """What is missing, as JSON; of very many names, the first ones and a mark for the rest."""
+    """The missing names, as JSON; if there are very many, the first ones and a mark for the rest."""
     shown = list(missing.items())[:_MOST_NAMES]
     if len(missing) > _MOST_NAMES:
         shown.append((_CUT, next(why for why in list(missing.values())[_MOST_NAMES:])))

@@ -39,7 +39,7 @@ Reading = Callable[[], AbstractContextManager[Session]]
 
 
 class Erased(NamedTuple):
-    """What was deleted, or would be."""
+    """The data that was deleted, or would be."""
 
     rows: dict[str, int]
     """The number of rows of each table."""
@@ -105,7 +105,7 @@ class Eraser:
 
 
 def preview(session: Session, whose: Whose, *, sums: bool) -> Erased:
-    """What an erasure would delete now."""
+    """The data that an erasure would delete now."""
     now = session.now()
     where, values = whose.where()
     ids = f"SELECT id FROM verdicts WHERE {where}"  # noqa: S608 - our own texts, as below

@@ -16,7 +16,7 @@ from trueup.store.session import Session
 
 
 class Wish(NamedTuple):
-    """What a caller wants to reserve; texts are packed for the database."""
+    """A request to reserve quota; texts are packed for the database."""
 
     place: Place
     token: str
@@ -57,7 +57,8 @@ def reserve(books: Books, wish: Wish) -> tuple[LedgerEntry, bool]:
 def capture(books: Books, place: Place, token: str, amount: int | None, *, sending: bool = False) -> LedgerEntry:
     """Capture a hold, once. Repeating it changes nothing; after the hold has expired, it is refused.
 
-    With `sending`, the reply is still to be sent; if the process dies meanwhile, a retry of the key takes the charge over.
+    With `sending`, the reply has not been sent yet; if the process dies meanwhile, a retry of the key takes the charge
+    over.
     """
     entry = _own(books, place, token, "captured")
     if entry.state == "captured":

@@ -1,8 +1,8 @@
 """Quota: reserve before asking, capture if the reply was worth it, release if it was not; spend for each attempt.
 
-Each reservation, named by tenant and key, is settled exactly once, however often and from whichever process that is tried,
-through any crash. A reservation that nobody settles is given back after five minutes by the store's clock. An early capture
-can be refunded once. A charged reply can be kept with its capture, for a client that asks again.
+Each reservation, named by tenant and key, is settled exactly once, no matter how often and from which process that is
+tried, and even after a crash. A reservation that nobody settles is given back after five minutes by the store's clock.
+An early capture can be refunded once. A charged reply can be kept with its capture, for a client that asks again.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ class Reservation(NamedTuple):
     token: str
     """Proves that the hold is your own."""
     user: str
-    """The user; empty if none was named."""
+    """The user; empty if the caller named no user."""
     model: str
-    """The model; empty if none was named."""
+    """The model; empty if the caller named no model."""
     amount: int
     """How many replies are on hold."""
     captured: int
@@ -138,7 +138,7 @@ class Quota:
         """Like `Quota.capture`, for asyncio.
 
         `replay` is the reply, kept in the same commit for a client that asks again with this key; None: it is not kept.
-        `sending` means that the reply is a stream that is still to be sent; call `afinish` afterwards.
+        `sending` means that the reply is a stream that has not been sent yet; call `afinish` afterwards.
         """
         place = _place(held)
         return await self._await(_capture(held, amount, replay, sending=sending), place, place)
@@ -175,7 +175,7 @@ class Quota:
         return await self._await(_refund(held), place, place, lasting=False, owed=True)
 
     async def areplay(self, held: Reservation) -> SentReply | None:
-        """The reply that was kept when `held` was captured; None if none was kept, or if it has expired."""
+        """The reply that was kept when `held` was captured; None if it was not kept, or if it has expired."""
         place = _place(held)
         age = None if self._days is None else int(self._days * 86_400 * MICROS)
         return await asyncio.to_thread(self._read, lambda session: replays.find(session, place, age))

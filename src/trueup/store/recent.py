@@ -1,7 +1,7 @@
-"""What the store has seen since a given time: calls, outcomes over time, quotas and refusals.
+"""Recent activity, since a given time: calls, outcomes over time, quotas and refusals.
 
-A look stays quick however many verdicts there are: few rows are read one by one, and more are sampled, which the result says.
-With a `tenant`, the result covers only its data; None means all tenants.
+A look stays quick no matter how many verdicts there are: few rows are read one by one, and more are sampled, which the
+result says. With a `tenant`, the result covers only its data; None means all tenants.
 """
 
 from collections import Counter
@@ -111,7 +111,7 @@ def outcomes(session: Session, since: int, step: int, names: "list[str]") -> dic
 
 
 def quotas(session: Session, tenant: str | None = None) -> list[BucketState]:
-    """The standing of each tenant-wide limit in its current period; the least remaining first, at most 50."""
+    """The use of each tenant-wide limit in its current period; the least remaining first, at most 50."""
     now = session.now()
     limits: dict[tuple[str, str, str], int] = {
         (row[0], row[1], row[2]): row[3]

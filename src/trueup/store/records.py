@@ -135,7 +135,7 @@ class Stored(msgspec.Struct, frozen=True):
     the context.
     """
     kept: str = ""
-    """What is left of the reply: `whole`, `redacted`, `none` if its text was not kept, or `expired`."""
+    """The state of the stored text: `whole`, `redacted`, `none` if it was not kept, or `expired`."""
 
     @property
     def verdict(self) -> Verdict | None:

@@ -18,7 +18,7 @@ Bodies = Literal["all", "refused", "none"]
 
 
 class Redaction(msgspec.Struct, frozen=True):
-    r"""What is kept of a reply, and what is not.
+    r"""The parts of a reply that are kept, and those that are not.
 
     >>> rules = Redaction(patterns=(r"\b\d{16}\b",), fields=("email",))
     >>> rules.clean({"email": "ada@example.org", "note": "card 4111111111111111"})

@@ -41,11 +41,11 @@ class SelectedVerdicts(NamedTuple):
     id: str
     """Its id column."""
     text: str
-    """What the reply must contain, ignoring case; empty: anything."""
+    """Text that the reply must contain, ignoring case; empty: anything."""
     limit: int | None
 
     def tail(self, order: str) -> str:
-        """What follows the joins of a query."""
+        """The end of a query, after its joins."""
         cut = "" if self.limit is None or self.text else f" LIMIT {int(self.limit)}"
         return f"{self.where} ORDER BY {order}{cut}"
 

@@ -94,7 +94,7 @@ class Recent(msgspec.Struct, frozen=True):
 def recent(session: Session, since: float, tenant: str | None = None, most: int = 20_000) -> Recent:
     """The requests since a time, in seconds since 1970; of a `tenant`, or of all if it is None.
 
-    Reads only the latest verdicts, so the cost is bounded however many there are.
+    Reads only the latest verdicts, so the cost is bounded no matter how many there are.
     """
     rows = session.run(
         "SELECT id, request, tenant, model, outcome, attempts FROM verdicts WHERE at >= ? "

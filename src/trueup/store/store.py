@@ -48,8 +48,8 @@ _NOBODY = "\x00"  # whose lock is held by nobody's work
 class Store:
     """An open store. It is a context manager; leaving it writes what is queued and closes it.
 
-    Created by `open_store`: `backend` is the database, and the other options are those of `open_store`. `quota` is its
-    ledger, `retention` and `alarm` are those in force.
+    Created by `open_store`: `backend` is the database, and the other options mean the same as in `open_store`. `quota`
+    is its ledger, `retention` and `alarm` are the rules in force.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Store:
     async def arecord_verdict(self, verdict: Verdict, **known: Any) -> str:
         """The same for asyncio; waits for room in the queue, and for the disk only with `wait=True`.
 
-        `verdict` and the `known` facts about it are those of `record_verdict`.
+        `verdict` and the `known` facts about it mean the same as in `record_verdict`.
         """
         wait = known.pop("wait", False)
         if wait or not self._writer.has_room():
@@ -174,7 +174,7 @@ class Store:
         return self.record_verdict(verdict, wait=False, **known)
 
     def keepable(self, context: Mapping[str, Any] | None) -> dict[str, Any] | str | None:
-        """What a `Note` keeps of a `context`: all of it if contexts are kept, otherwise only its names.
+        """The part of a `context` that a `Note` keeps: all of it if contexts are kept, otherwise only its names.
 
         While many writes are waiting, only the names are kept: contexts are large, and must not pile up in the queue.
         """
@@ -262,8 +262,8 @@ class Store:
     def rows(self, **filters: Any) -> Iterator[RawRow]:
         """The raw rows of verdicts, by time and id: for callers that read very many, and decode them elsewhere.
 
-        The `filters` are those of `verdicts`, plus `after` and `upto`: the rows after one place, up to and including another.
-        `ranges` returns places.
+        The `filters` are the same as for `verdicts`, plus `after` and `upto`: the rows after one place, up to and
+        including another. `ranges` returns places.
         """
         chosen = choose(**filters)
         return map(RawRow._make, self._chosen(chosen, chosen.in_order))
@@ -271,7 +271,7 @@ class Store:
     def ranges(self, size: int, **filters: Any) -> "list[tuple[Place | None, Place]]":
         """Ranges of about `size` verdicts each, as `after` and `upto` of `rows`; together they contain each verdict once.
 
-        The `filters` are those of `verdicts`, without `text` and `limit`.
+        The `filters` are the same as for `verdicts`, without `text` and `limit`.
         """
         if all(value is None or name in _TIMES for name, value in filters.items()):
             return self._ranges_in_time(size, filters)
@@ -309,7 +309,7 @@ class Store:
         return [(row[0], row[1]) for row in session.run(sql, chosen.values)]
 
     def count(self, **filters: Any) -> int:
-        """How many verdicts there are; the `filters` are those of `verdicts` and `rows`."""
+        """How many verdicts there are; the `filters` are the same as for `verdicts` and `rows`."""
         chosen = choose(**filters)
         if chosen.text:
             return sum(1 for _ in self._chosen(chosen, chosen.in_order))
@@ -387,7 +387,8 @@ class Store:
         """Write `what`, `verdicts`, `feedback` or `labels`, to the .jsonl, .csv or .parquet file at `path`, and return the
         number of rows.
 
-        The `options` are those of `verdicts` or `labels`, and `bodies`: whether replies and contexts are written too.
+        The `options` are the same as for `verdicts` or `labels`, plus `bodies`: whether replies and contexts are
+        written too.
         """
         from trueup.store.export import export
 

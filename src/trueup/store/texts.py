@@ -18,7 +18,7 @@ _MOST_KNOWN = 10_000
 
 
 class StoredTexts:
-    """What one process has stored of the contracts it knows."""
+    """The texts of contracts that one process has stored."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}  # fingerprints, and the day on which their text was last stored

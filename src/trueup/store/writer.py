@@ -201,7 +201,7 @@ class Writer:
                 self._session.close()
 
     def _next_group(self) -> tuple[list[WriteJob], list[PendingInsert]]:
-        """What to write next: jobs as soon as there are any, records a little later, so that more can be written together."""
+        """The next jobs and records to write: jobs immediately, records a little later, to write more at a time."""
         with self._change:
             ripe = self._wait_for_work()
             full = len(self._jobs) >= self._capacity

@@ -1,4 +1,4 @@
-"""What HTTP/1.1 says of answers, case by case over real connections (RFC 9110, RFC 9112): what is read, what is refused, what is used again."""
+"""Answers in HTTP/1.1, case by case over real connections (RFC 9110, RFC 9112), and when a connection is reused."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ End = Literal["stay", "close", "reset", "half", "hang"]
 
 
 class Answer(NamedTuple):
-    """What the server sends to one request, and what it does then."""
+    """The server's answer to one request, and what it does afterwards."""
 
     sent: bytes
     end: End = "stay"
@@ -70,7 +70,7 @@ class Script:
 
 
 class Seen(NamedTuple):
-    """What the client made of an answer; status 0: it was refused."""
+    """The client's view of an answer; status 0: it was refused."""
 
     status: int
     body: bytes = b""

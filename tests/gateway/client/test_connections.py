@@ -201,8 +201,8 @@ class Peer:
 
 
 async def until(done: Callable[[], bool]) -> None:
-    """The loop goes on until something is so."""
-    while not done():  # noqa: ASYNC110 - it is the loop's own turns that are waited for
+    """Let the loop run until a condition is true."""
+    while not done():  # noqa: ASYNC110 - it waits for turns of the loop itself
         await asyncio.sleep(0.001)
 
 
@@ -255,7 +255,7 @@ def test_no_more_connections_than_allowed_and_everybody_gets_one_in_the_end() ->
             line = UpstreamConnections({"main": upstream}, 1000, connections=2)
             tasks = [asyncio.ensure_future(got(line, upstream)) for _ in range(8)]
             await until(lambda: len(peer.heads) == 2)
-            tasks.pop(4).cancel()  # who goes away while waiting takes nobody's turn
+            tasks.pop(4).cancel()  # a request that is cancelled while it waits takes no turn
             await asyncio.sleep(0)
             assert len(peer.heads) == 2
             peer.gate.set()

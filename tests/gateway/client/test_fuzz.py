@@ -30,7 +30,7 @@ def damaged(chance: random.Random) -> bytes:
 
 
 async def read(number: int) -> str:
-    """What became of one case; a second request follows where the connection may be used again."""
+    """The result of one case; a second request follows if the connection may be used again."""
     chance = random.Random(number)
     loop = asyncio.get_running_loop()
     link, wire, pool = Link(loop, "here"), Wire(), Pool(frozenset(), 10)

@@ -87,7 +87,7 @@ def rss(pid: int) -> float:
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[tuple[str, int]]:
-    """A gateway in a process of its own, before a server of large answers."""
+    """A gateway in a separate process, in front of a server of large answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_serve, args=(listener,), daemon=True).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

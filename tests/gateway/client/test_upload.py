@@ -139,7 +139,7 @@ def test_an_answer_before_the_end_of_the_request_ends_the_sending() -> None:
                 reply.close()
 
     asyncio.run(run())
-    assert asked == 2  # the first connection is of no more use
+    assert asked == 2  # the first connection cannot be used again
 
 
 @pytest.mark.parametrize("fault", ["upstream", "client"])

@@ -14,7 +14,7 @@ It supports only HTTP/1.1 and trusts nothing in an answer. `docs/decisions/http-
 | `memory` | when the memory of a large answer goes back to the system |
 | `within` | how a part of a task is cancelled when its time is over |
 
-Its promises, each with tests in `tests/gateway/client`: no redirect is followed; no answer is larger than its limit, even
-compressed; an answer that was cut off is an error; bytes after an answer are never taken for the next one; unread data waits
-in the socket, not in memory; a cancelled request leaves nothing behind; no key is in an error or an answer.
+Its promises, each with tests in `tests/gateway/client`: no redirect is followed; no answer is larger than its limit,
+even compressed; an answer that was cut off is an error; bytes after an answer are never mistaken for the next one;
+unread data waits in the socket, not in memory; a cancelled request leaves no trace; no key is in an error or an answer.
 """

@@ -51,7 +51,7 @@ class Inflater:
                 out.append(plain)
                 piece = self._opener.unconsumed_tail
                 if self._opener.unused_data or (piece and self._opener.eof):
-                    raise BadEncoding("the compressed body goes on after its end")
+                    raise BadEncoding("the compressed body continues after its end")
                 if not plain and not piece:
                     break
             return b"".join(out)

@@ -371,7 +371,7 @@ class Veil:
         self.held = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """What may be shown now."""
+        """The text that may be shown now."""
         if self.held:
             piece = self.held + piece
             self.held = b""

@@ -84,7 +84,7 @@ class _NoToken(ValueError):
 
 
 async def _printed(command: tuple[str, ...]) -> str:
-    """What a command prints."""
+    """The output of a command."""
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )

@@ -1,6 +1,6 @@
 """One request from the moment it arrives: what is known so far, for its count and its line in the access log.
 
-It is created before anything of the request is read, and filled in on the way. It contains no text of the request.
+It is created before the request is read, and filled in on the way. It contains no text of the request.
 """
 
 from typing import TYPE_CHECKING, Any

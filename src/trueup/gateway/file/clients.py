@@ -59,10 +59,8 @@ def refuse_open_door(desk: "SettingsReader", top: dict[str, Any], host: str) -> 
         said = "clients is empty, and without clients everyone has access"
         desk.say("N006", ("clients",), said, "Add a client, or leave `clients` out.")
     if "clients" not in top and not is_loopback(host):
-        said = "others can reach this address, and without `clients` whoever does may use the keys of the upstreams"
-        desk.say(
-            "N052", ("listen",), said, "Add `clients`, or listen on 127.0.0.1 behind a server that knows who asks."
-        )
+        said = "others can reach this address, and without `clients` they may all use the keys of the upstreams"
+        desk.say("N052", ("listen",), said, "Add `clients`, or listen on 127.0.0.1 behind a proxy that checks clients.")
 
 
 def is_loopback(host: str) -> bool:
@@ -110,7 +108,7 @@ def _keys(desk: "SettingsReader", part: dict[str, Any], here: Parts) -> list[tup
         return [(here, part)]
     for name in ("key", "hash", "expires"):
         if name in part:
-            desk.say("N006", (*here, name), f"an entry with keys has no {name} of its own", "Put it into `keys`.")
+            desk.say("N006", (*here, name), f"an entry with `keys` cannot also have `{name}`", "Put it into `keys`.")
     listed = desk.items(part["keys"], (*here, "keys"))
     if not listed:
         desk.say("N006", (*here, "keys"), "keys is a list of keys or hashes", "Give `keys: [{hash: sha256:…}]`.")
@@ -197,7 +195,7 @@ def _refuse_same(desk: "SettingsReader", callers: list[Caller], places: list[Par
         hashed = caller.hash.lower() or (hash_of(caller.key) if caller.key else "")
         if hashed and hashed in seen:
             where = (*place, "hash" if caller.hash else "key")
-            desk.say("N006", where, "another client has the same key", "Give each client a key of its own.")
+            desk.say("N006", where, "another client has the same key", "Give each client its own key.")
         seen.add(hashed)
 
 

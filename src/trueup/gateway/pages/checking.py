@@ -195,7 +195,7 @@ def route_of(path: str, end: str = PATH) -> str | None:
 
 
 def _source(body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """What to judge, and the messages before it: the reply, or without one the end of the messages."""
+    """The reply to judge, and the messages before it; without a `reply`, the end of the messages is judged."""
     messages = body.get("messages")
     if messages is not None:
         listed = isinstance(messages, list) and messages and all(isinstance(each, dict) for each in messages)

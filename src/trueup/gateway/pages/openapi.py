@@ -13,7 +13,7 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _ERROR = {"type": "object", "properties": {"error": {"type": "object"}}, "required": ["error"]}
 _EXTENSION = {
     "type": "object",
-    "description": "What the conversation knows; taken out before anything is sent on.",
+    "description": "The context of the conversation; removed before anything is sent on.",
     "properties": {
         "contract": _TEXT,
         "state": _TEXT,
@@ -27,13 +27,13 @@ _EXTENSION = {
     },
 }
 _HEADERS = {
-    "x-trueup-contract": "A contract by its name, where no route binds one.",
+    "x-trueup-contract": "The name of a contract, if no route binds one.",
     "x-trueup-state": "The state that the conversation is in.",
-    "x-trueup-context": "What the conversation knows, as a JSON object.",
-    "x-trueup-tenant": "Whose request it is, where no key says so.",
-    "x-trueup-user": "Who asks.",
+    "x-trueup-context": "The context of the conversation, as a JSON object.",
+    "x-trueup-tenant": "The tenant of the request, if no key says so.",
+    "x-trueup-user": "The user of the request.",
     "x-trueup-conversation": "The conversation that the request is part of, for the store.",
-    "x-trueup-include": "1: the reply holds a `trueup` object with findings and fixes.",
+    "x-trueup-include": "1: the reply has a `trueup` object with findings and fixes.",
     "x-trueup-progress": "1: a stream has comments about retries and repairs, another reply a header of this name.",
     "idempotency-key": "A request with a key is answered once.",
 }
@@ -147,7 +147,7 @@ def _feedback() -> dict[str, Any]:
         "outcome": {
             **_TEXT,
             "maxLength": MOST_LABEL,
-            "description": "`right` or `wrong`, whether the verdict or the finding is correct; or what came of the reply, such as `refunded`.",
+            "description": "`right` or `wrong`, whether the verdict or the finding is correct; or the outcome of the reply, such as `refunded`.",
         },
         "code": {**_TEXT, "maxLength": MOST_NAME, "description": "It is about the findings of this code."},
         "rule": {**_TEXT, "maxLength": MOST_NAME, "description": "It is about the findings of this rule."},

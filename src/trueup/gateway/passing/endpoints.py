@@ -34,7 +34,7 @@ class Endpoint(NamedTuple):
 
     @property
     def names_models(self) -> bool:
-        """Whether a request must name the model behind the reply's content."""
+        """Whether a request must name the model that writes the reply's content."""
         return self.generates and (self.many or not self.kept)
 
 

@@ -76,7 +76,7 @@ def _text(value: bytes) -> str:
 def _part(part: bytes, mark: bytes) -> tuple[bytes, int]:
     """The name of a field, and where its value begins."""
     if not part.startswith(b"\r\n") or mark in part:
-        raise _odd("its boundary stands where none can be")
+        raise _odd("its boundary is in the wrong place")
     end = part.find(b"\r\n\r\n", 0, _MOST_HEAD)
     if end < 2:
         raise _odd("a part has no head, or one without an end")

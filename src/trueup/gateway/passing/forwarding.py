@@ -2,7 +2,7 @@
 
 They cannot bypass a contract: an endpoint that can return model text is refused for a model with a contract, and nothing is
 sent for a model whose requests are judged. Only the tenant of an upstream can reach what it keeps (files, batches,
-responses). Uploads and answers are passed on piece by piece; an answer that breaks off breaks off for the client, too.
+responses). Uploads and answers are passed on piece by piece; if an answer breaks off, the client sees that, too.
 """
 
 import time
@@ -53,7 +53,7 @@ class _Sent(NamedTuple):
 
 
 class _Body(NamedTuple):
-    """What the body of a request says about it."""
+    """The facts about a request in its body."""
 
     model: str = ""
     user: str = ""
@@ -279,7 +279,7 @@ def _upstream(
     if upstream is None or upstream.protocol != speaks:
         raise RefusedRequest(404, f"no upstream here speaks {speaks}", code="not_found")
     if endpoint.kept and not upstream.keeps_for(tenant):
-        said = "no upstream here keeps files, batches or responses for this tenant; `tenant` of an upstream says for whom it does"
+        said = "no upstream here keeps files, batches or responses for this tenant; `tenant` of an upstream allows it"
         raise RefusedRequest(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
     if not upstream.takes_from(tenant):
         raise other_tenant()

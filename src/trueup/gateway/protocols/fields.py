@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Fate(Enum):
-    """What happens to a field."""
+    """The treatment of a field."""
 
     JUDGED = "judged"
     """Sent as in the verdict: text and calls."""

@@ -91,7 +91,7 @@ def kept_tools(tools: Any, request: Request, name_of: Any) -> Any:
 
 
 def offers_functions(body: Body) -> bool:
-    """Whether a client offers functions of its own, and so can take calls; tools that the provider runs do not count.
+    """Whether a client offers its own functions, and so can take calls; tools that the provider runs do not count.
 
     >>> offers_functions({"tools": [{"type": "web_search"}]}), offers_functions({"tools": [{"name": "ping"}]})
     (False, True)

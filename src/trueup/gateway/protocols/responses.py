@@ -84,7 +84,7 @@ class Responses:
         return {**kept, "output_text": ""} if "output_text" in raw else kept
 
     def says(self, raw: Body, text: str) -> bool:  # noqa: ARG002 - as all protocols
-        return False  # much of it repeats the request
+        return False  # most text repeats the request
 
     def composed(self, said: OutgoingReply, frame: Body | None = None) -> Body:
         kept = {} if frame is None else frame

@@ -1,4 +1,4 @@
-"""What a client may learn about a reply: findings and fixes without any text of the model.
+"""The facts that a client may learn about a reply: findings and fixes without any text from the model.
 
 They have the code, its name, the place, and the catalogue's sentence for the code. In a place, a name that the contract does
 not know is `*`. The store and the log have the full messages.
@@ -37,7 +37,7 @@ def told_fix(contract: Contract | None, fix: Fix) -> Body:
 
 
 def sentence(found: Finding) -> str:
-    """What is wrong, in the same words for every reply.
+    """A description of the finding, in the same words for every reply.
 
     >>> sentence(Finding("T001", "$.calls[0]", "Tool 'pay_mallory' is not defined"))
     'A call names a tool that was not offered.'

@@ -98,7 +98,7 @@ def _refusal_of(exchange: Exchange, answer: Answer) -> RefusedRequest:
     if answer.reason == "context":
         said = f"the upstream was not asked{said}"
         return RefusedRequest(400, said, "invalid_request_error", "unknown_state", more=more)
-    message = f"no reply of the model kept the contract in {len(answer.attempts)} attempts{said}"
+    message = f"no reply passed the contract in {len(answer.attempts)} attempts{said}"
     if answer.outcome == "failed" and answer.reason == "deadline":
         return RefusedRequest(504, message, "server_error", "deadline_exceeded", more=more)
     return RefusedRequest(422, message, "contract_violation", "contract_violation", more=more)

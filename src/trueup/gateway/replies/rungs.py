@@ -1,4 +1,4 @@
-"""The rungs of a request: which upstreams to ask in turn, for which model, and with how much of the time.
+"""The rungs of a request: which upstreams to ask in turn, for which model, and for how long.
 
 Built from a configuration, a route and the model that a client names. Nothing is sent here.
 """

@@ -1,4 +1,5 @@
-"""The tab of one request: quota is reserved before asking, captured before a reply is sent, and given back if none is.
+"""The tab of one request: quota is reserved before asking, captured before a reply is sent, and given back if no reply
+is sent.
 
     async with metered(store, config, route, tenant=…, key=…, user=…, model=…, request=(path, body)) as tab:
         ...
@@ -231,7 +232,7 @@ class Tab:
         return None if copy is None or body is None else self._kept(copy.headers, body, stream=True)
 
     async def give_back(self) -> None:
-        """Give back what is on hold, or was captured for a worthless reply; also while the request is being cancelled."""
+        """Give back the quota that is on hold, or was captured for a worthless reply; also during a cancellation."""
         held = self._held
         if held is None or self._quota is None or self._given_back:
             return

@@ -56,7 +56,7 @@ class Translated(NamedTuple):
 
 
 class _Wanted(msgspec.Struct):
-    """What a client requests besides its messages."""
+    """The options that a client requests in addition to its messages."""
 
     tools: list[Tool] = []
     strict: bool = False  # a tool must be called exactly according to its schema

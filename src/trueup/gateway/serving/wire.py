@@ -41,7 +41,7 @@ def _refuse_contradictions(given: Iterable[tuple[bytes, bytes]], found: dict[str
     for raw, value in given:
         name = str(raw, "latin-1")
         if name.startswith("x-trueup-") and found[name] != str(value, "latin-1"):
-            said = f"the header {name[:100]} stands twice, with different values; send it once"
+            said = f"the header {name[:100]} was sent twice, with different values; send it once"
             raise RefusedRequest(400, said, code="two_values")
 
 
@@ -101,7 +101,7 @@ async def read_body(receive: Receive, headers: dict[str, str], limits: Limits) -
 
 
 class Upload:
-    """The body of a request, piece by piece: nothing of it is kept, and its size and time are limited."""
+    """The body of a request, piece by piece: it is not kept, and its size and time are limited."""
 
     def __init__(self, receive: Receive, length: int | None, most: int, seconds: float) -> None:
         self._receive = receive

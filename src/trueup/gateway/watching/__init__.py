@@ -1,1 +1,1 @@
-"""What operators see: counters of all workers, access and verdict logs, traces."""
+"""Observability for operators: counters of all workers, access and verdict logs, traces."""

@@ -1,8 +1,8 @@
 """The numbers of one worker in shared memory, which other workers can read at any time.
 
-With a folder, each worker has two files there: its names, appended once each, and its numbers, mapped into memory. Counting
-is one addition in memory. A dead worker leaves its numbers behind, and its replacement continues from them. Without a folder
-the numbers are private to this process.
+With a folder, each worker has two files there: its names, appended once each, and its numbers, mapped into memory.
+Counting is one addition in memory. The numbers of a dead worker remain, and its replacement continues from them.
+Without a folder the numbers are private to this process.
 """
 
 import contextlib

@@ -103,7 +103,7 @@ def check_packages() -> None:
 
 
 def _resource() -> Any:
-    """What the spans say about this process; its name is ours unless the environment gives one."""
+    """The description of this process in spans; its name is ours unless the environment gives one."""
     resource = needed("opentelemetry.sdk.resources").Resource
     named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return resource.create({} if named else {"service.name": SERVICE})

@@ -1,8 +1,8 @@
 """The access log and the verdict log: writes each event as one whole line, to a file or to stdout.
 
-Lines are written by a thread, so that no request waits for a disk. Several workers may write to one file: each line is one
-complete write. A file that was moved away is opened again. Text of a client or a model cannot start a line of its own. If the
-disk is too slow or full, lines are dropped and counted, and the log says how many.
+Lines are written by a thread, so that no request waits for a disk. Several workers may write to one file: each line is
+one complete write. A file that was moved away is opened again. Text from a client or a model cannot start a new line.
+If the disk is too slow or full, lines are dropped and counted, and the log says how many.
 """
 
 import json
