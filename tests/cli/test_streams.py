@@ -46,7 +46,7 @@ def test_output_that_cannot_be_written_is_said(tmp_path: Path, args: list[str], 
 def test_input_that_is_closed_is_said(tmp_path: Path, args: list[str]) -> None:
     done = in_shell(tmp_path, args, "<&-")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "trueup: standard input or standard output is closed: name a file, or redirect it to one\n"
+    assert done.stderr == "trueup: standard input or standard output is closed: name a file, or redirect the stream to one\n"
 
 
 def test_a_file_is_judged_with_input_and_messages_closed(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_fault_of_our_own_is_one_line_with_its_own_code(run: Run, tmp_path: Pa
     done = run("explain", PYTHONPATH=str(tmp_path))
     assert (done.code, done.out) == (70, "")
     assert len(done.err.splitlines()) == 1
-    assert "a fault of trueup itself" in done.err
+    assert "a bug in trueup itself" in done.err
     assert "ZeroDivisionError: by \\x1b[31m" in done.err
     asked = run("explain", PYTHONPATH=str(tmp_path), TRUEUP_DEBUG="1")
     assert "Traceback" in asked.err

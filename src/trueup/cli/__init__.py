@@ -1,1 +1,1 @@
-"""The command line: one file per command; nothing here judges, it only shows."""
+"""The command line, one file per command. It shows what the rest of trueup decides and judges nothing itself."""

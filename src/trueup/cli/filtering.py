@@ -1,7 +1,8 @@
-"""Runs a phase as a filter: reads units from standard input, writes valid ones to standard output, failures to standard error.
+"""Run a phase as a filter: read units from standard input, write valid ones to standard output, failures to standard
+error.
 
 Every line on standard error is JSON: failure records, and at the end one warning if units had no `unit_id`. There is no
-progress display; fixes and warnings can be logged to a file.
+progress bar. Fixes and warnings can be logged to a file.
 """
 
 import os
@@ -28,9 +29,9 @@ def filter_options(command: Any) -> Any:
     """The options of every filter."""
     for option in reversed((
         click.option("--max-line", type=click.IntRange(min=1024), default=8 << 20, show_default=True, metavar="BYTES",
-                     help="A longer line fails its unit."),
+                     help="Fail units with a longer line."),
         click.option("--timeout", type=click.FloatRange(min=0.0), default=0.0, metavar="SECONDS",
-                     help="Stop after so long, with exit code 3.  [default: none]"),
+                     help="Stop after this time, with exit code 3.  [default: none]"),
         click.option("--log", metavar="FILE", help="Append a line for every fix and warning to FILE."),
     )):  # fmt: skip
         command = option(command)
@@ -38,12 +39,12 @@ def filter_options(command: Any) -> Any:
 
 
 def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -> int:
-    """Judge every line of standard input; gives the exit code."""
+    """Judge every line of standard input; returns the exit code."""
     from trueup.batch.disk.full_disk import writing
     from trueup.batch.judging.filters import stream_lines
 
     if sys.stdin.isatty():
-        raise click.UsageError("units come on standard input: pipe a JSONL file in")
+        raise click.UsageError("units are read from standard input: pipe in a JSONL file")
     out, errors = sys.stdout.buffer, sys.stderr.buffer
     notes = _open_log(log) if log else None
     until = time.monotonic() + timeout if timeout else None
@@ -90,7 +91,7 @@ def _unnamed(units: int) -> bytes:
 
 
 class _OutOfTime(Exception):
-    """The time limit has passed."""
+    """The time limit is over."""
 
 
 def _in_time(until: float | None) -> None:
@@ -99,7 +100,7 @@ def _in_time(until: float | None) -> None:
 
 
 def _reader(source: int, until: float | None) -> "Callable[[int], bytes]":
-    """A function that reads what is there, and waits no longer than the time limit."""
+    """A function that reads available input, and waits at most until the time limit."""
     if until is None:
         return lambda most: os.read(source, most)
 

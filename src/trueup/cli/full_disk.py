@@ -1,6 +1,6 @@
-"""A full disk on the command line: one message with what could not be written and how to resume, and exit code 3.
+"""Report a full disk: one message about what could not be written and how to resume, and exit code 3.
 
-`cli/main.py` reports every full disk that way, whatever a command made of the error. A command that knows better how to
+`cli/main.py` reports every full disk this way, even if a command wrapped the error. A command with its own way to
 resume says so with `resumable`.
 """
 

@@ -1,7 +1,7 @@
 """The `trueup` command: a table of commands, each loaded only when it is called.
 
-To add a command: one file `cli/commands/<name>.py` with a click command of that name, one row in `GROUPS`.
-Exit codes: 0 ok, 1 refused, 2 usage or configuration, 3 stopped by a limit, a deadline, a budget or a full disk, 70 a fault of
+To add a command, add a file `cli/commands/<name>.py` with a click command of that name, and a row in `GROUPS`. Exit
+codes: 0 ok, 1 refused, 2 usage or configuration, 3 stopped by a limit, a deadline, a budget or a full disk, 70 a bug in
 trueup itself, 130 interrupted, 141 the reader of the pipe went away.
 """
 
@@ -23,56 +23,56 @@ from trueup.verdict.display import safe
 
 GROUPS = {
     "Replies": {
-        "studio": "A web page: try replies, read verdicts, edit contracts.",
-        "mcp": "Tools for a model (MCP): check, lint, backtest, edit.",
-        "check": "Judge one reply: its value, what was changed, what is wrong.",
-        "explain": "Say what a code means, with examples.",
-        "lint": "Find faults in contracts and pipelines, with line and column.",
+        "studio": "Open a web page: try replies, read verdicts, edit contracts.",
+        "mcp": "Serve tools to a model (MCP): check, lint, backtest, edit.",
+        "check": "Judge one reply: its value, its fixes and what is wrong.",
+        "explain": "Explain a code, with examples.",
+        "lint": "Find errors in contracts and pipelines, with line and column.",
     },
     "Files of replies": {
         "sift": "Judge files of replies: what is valid, what failed, and why.",
         "schema": "Filter units by a JSON Schema: the first phase of a check.",
         "rules": "Filter units by business rules: the second phase of a check.",
-        "revalidate": "Judge stored replies under another contract; say what flips.",
+        "revalidate": "Judge stored replies under another contract; show what flips.",
         "report": "Write a page about a sift or a run.",
         "compare": "Compare two sifts or two runs: flips, findings, cost.",
         "export": "Write valid replies and their prompts as a fine-tuning file.",
     },
     "Before you change a contract": {
         "backtest": "Judge stored replies under two contracts: flips, cost, tests.",
-        "label": "Say whether trueup decided right, one key per reply.",
-        "tune": "Measure each rule by labels; suggest diffs of the contract.",
+        "label": "Label trueup's decisions right or wrong, one key per reply.",
+        "tune": "Measure each rule by labels; suggest changes to the contract.",
         "infer": "Draft a contract from replies, a type or an OpenAPI file.",
-        "learn": "Train a model of quality on labels; say if it beats the rules.",
+        "learn": "Train a model of quality on labels; compare it with the rules.",
     },
     "Pipelines of prompts": {
         "init": "Make a run of a pipeline: snapshot, units, chunks.",
         "run": "Run a pipeline, or resume a run.",
-        "status": "How runs stand: units, failures and cost by step.",
-        "tui": "Screens over runs: funnel, rates, failures, every unit.",
-        "retry": "Ask again about units that failed.",
-        "verify": "Whether a run has every unit exactly once.",
-        "repair": "Put a run right from what is recorded.",
-        "pause": "Let a run stop after the calls under way.",
+        "status": "Show the state of runs: units, failures and cost by step.",
+        "tui": "Browse runs on screens: funnel, rates, failures, every unit.",
+        "retry": "Retry units that failed.",
+        "verify": "Check that a run has every unit exactly once.",
+        "repair": "Repair a run that failed verification.",
+        "pause": "Stop a run after the calls in progress.",
         "kill": "End the process of a run.",
     },
     "Models": {
-        "ask": "Ask a model until its reply keeps a contract.",
-        "instructions": "Print what a model is told about a contract.",
-        "local": "A real model on this machine: install, status, serve.",
-        "bench": "What checking costs on this machine, beside its peers.",
+        "ask": "Ask a model until its reply is valid under a contract.",
+        "instructions": "Print the instructions to a model for a contract.",
+        "local": "Run a real model on this machine: install, status, serve.",
+        "bench": "Measure what checking costs on this machine.",
     },
     "The gateway": {
-        "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
-        "keys": "Keys for the gateway and its studio: make, hash and list them.",
-        "quota": "Limits per tenant, user and model, and what was used of them.",
-        "store": "The store itself: what is in it, backup, restore, erasure.",
-        "stats": "Failure and retry rates by model, with the reasons, over time.",
+        "serve": "Serve the OpenAI- and Anthropic-compatible gateway.",
+        "keys": "Make, hash and list keys for the gateway and its studio.",
+        "quota": "Show and set limits per tenant, user and model.",
+        "store": "Inspect, back up, restore and erase a store.",
+        "stats": "Show failure and retry rates by model, with the reasons.",
     },
 }
 COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in group.items()}
 
-# What is not there in a small installation, and what brings it: for wherever nobody nearer to it has said so.
+# Packages that a small installation lacks, and the extras that install them. Used if no other code has reported it.
 EXTRAS = {
     "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "mcp": "mcp", "jinja2": "pipelines",
     "opentelemetry": "telemetry", "phonenumbers": "shelf", "prometheus_client": "telemetry", "psycopg": "postgres", "py3langid": "shelf",
@@ -85,11 +85,11 @@ FAULT, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
 
 
 class PipeClosed(Exception):
-    """Whoever read our output has gone."""
+    """The reader of our output has gone."""
 
 
 class Commands(click.Group):
-    """A group that imports a command's file when the command is called, and never ends in a traceback of its own."""
+    """A group that imports a command's file when the command is called, and never shows a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -108,7 +108,7 @@ class Commands(click.Group):
 
             near = nearest(args[0], COMMANDS)
             also = f" Did you mean {near!r}?" if near else ""
-            ctx.fail(f"no command {args[0]!r}.{also}")
+            ctx.fail(f"unknown command {args[0]!r}.{also}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -122,7 +122,7 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            raise PipeClosed from None  # click would make it a 1, which means refused here
+            raise PipeClosed from None  # click would use 1, which means refused here
         except KeyboardInterrupt:
             raise click.Abort from None  # click would write an empty line to standard error, which may be a file of records
         return result
@@ -136,7 +136,7 @@ class Commands(click.Group):
 
 
 def _guarded(run: Callable[[], Any]) -> int:
-    """Run, and turn every way to end into an exit code and at most one message."""
+    """Run, and turn every outcome into an exit code and at most one message."""
     try:
         with resumable("Free some space, then run the same command again."):
             result = run()
@@ -160,7 +160,7 @@ def _guarded(run: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         _ignore_interrupts()
         if sys.stderr.isatty():
-            _say("")  # the prompt does not follow ^C on the same line
+            _say("")  # so that the prompt does not follow ^C on the same line
         return INTERRUPTED
     except (PipeClosed, BrokenPipeError):
         _drop_output()
@@ -169,7 +169,7 @@ def _guarded(run: Callable[[], Any]) -> int:
         _drop_output()
         _say(f"trueup: {safe(_no_way(error))}")
         return 2
-    except Exception as error:  # a fault of ours: nobody's terminal is the place for it, unless it was asked for
+    except Exception as error:  # a bug in trueup: show no traceback unless it was requested
         if os.environ.get("TRUEUP_DEBUG"):
             raise
         _drop_output()
@@ -183,7 +183,7 @@ def _guarded(run: Callable[[], Any]) -> int:
 
 
 def _pointed(run: Callable[[], Any]) -> Any:
-    """Run; a bug in the code of a contract becomes one line that names the user's own."""
+    """Run; a bug in the code of a contract becomes one line that names the user's own line."""
     try:
         return run()
     except (Exception, SystemExit) as error:
@@ -205,26 +205,26 @@ def _pointed(run: Callable[[], Any]) -> Any:
 
 
 def _say(message: str) -> None:
-    """Tell it on standard error; where nobody can hear it, the exit code must do."""
+    """Print a message to stderr. If stderr is closed, the exit code must be enough."""
     with contextlib.suppress(OSError):
         click.echo(message, err=True)
 
 
 def _ignore_interrupts() -> None:
-    """The command is ending already: another Ctrl-C must not break off the clean-up of the interpreter."""
-    with contextlib.suppress(ValueError):  # not the main thread
+    """The command is already ending: another Ctrl-C must not interrupt the interpreter's clean-up."""
+    with contextlib.suppress(ValueError):  # this is not the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _drop_output() -> None:
-    """Python flushes standard output once more on its way out; let that go nowhere."""
+    """Python flushes standard output again when it exits; discard that output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _no_way(error: OSError) -> str:
     if error.errno == errno.EBADF:
-        return "standard input or standard output is closed: name a file, or redirect it to one"
-    return f"cannot go on: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
+        return "standard input or standard output is closed: name a file, or redirect the stream to one"
+    return f"cannot continue: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
 
 
 def _own_fault(error: Exception) -> str:
@@ -233,8 +233,8 @@ def _own_fault(error: Exception) -> str:
     at = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     return (
-        f"a fault of trueup itself, not of your reply: {what} (in {at.name}, {at.filename}:{at.lineno}); "
-        "please report it; TRUEUP_DEBUG=1 shows where it came from"
+        f"a bug in trueup itself, not in your reply: {what} (in {at.name}, {at.filename}:{at.lineno}); please "
+        f"report it; TRUEUP_DEBUG=1 shows the traceback"
     )
 
 

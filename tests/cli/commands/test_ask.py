@@ -122,9 +122,9 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(desk: Desk) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--local", "hi"], "--url and --local exclude each other"),
-        (["--json", "--stream", "hi"], "exclude each other"),
-        (["hi", "--file", "x"], "exclude each other"),
+        (["--local", "hi"], "give --url or --local, not both"),
+        (["--json", "--stream", "hi"], "give --json or --stream, not both"),
+        (["hi", "--file", "x"], "give PROMPT or --file, not both"),
         (["--file", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["-s", "nowhere.json", "hi"], "there is no such file"),
         (["--language", "tlh", "-s", PERSON, "hi"], "there are words for en, es"),

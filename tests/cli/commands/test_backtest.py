@@ -53,7 +53,7 @@ def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> N
     bad = run(*base, "--fail-if", "refusals > 1")
     assert bad.code == 2
     assert bad.err.startswith(
-        "trueup: --fail-if 'refusals > 1': there is no figure 'refusals'; there are newly_refused,"
+        "trueup: --fail-if 'refusals > 1': there is no figure 'refusals'; the names are newly_refused,"
     )
     none = run("backtest", both[0], "units.jsonl", "--fail-if", "newly_refused > 3")
     assert (none.code, none.err.splitlines()[-1]) == (
@@ -76,7 +76,7 @@ def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> N
         (["new.json", "units.jsonl", "--json", "--markdown"], "choose one"),
         (["new.json", "units.jsonl", "--since", "soon"], "--since 'soon': give 24h"),
         (["new.json", "units.jsonl", "--labels", "none"], "none: there is no such file of labels"),
-        (["new.json", "units.jsonl", "--html", "no/such/page.html"], "the folder of it does not exist"),
+        (["new.json", "units.jsonl", "--html", "no/such/page.html"], "or its folder does not exist"),
     ],
 )
 def test_what_is_wrong_is_one_message_and_code_2(

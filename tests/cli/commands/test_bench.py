@@ -39,4 +39,4 @@ def test_what_is_not_installed_is_named(run: Run) -> None:
 def test_a_section_that_there_is_not(run: Run) -> None:
     done = run("bench", "--only", "speed")
     assert done.code == 2
-    assert "no section 'speed'; there are clean, broken, streaming, tools, rules, state, reply" in done.err
+    assert "unknown section 'speed'; the sections are clean, broken, streaming, tools, rules, state, reply" in done.err

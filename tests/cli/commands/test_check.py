@@ -187,7 +187,7 @@ def test_a_schema_given_as_a_contract_is_told_apart(run: Run, tmp_path: Path) ->
     (tmp_path / "person.json").write_text(PERSON)
     done = run("check", "--contract", "person.json", stdin="{}")
     assert (done.code, done.err) == (
-        2, "trueup: --contract person.json: that looks like a JSON Schema: give it with --schema\n",
+        2, "trueup: --contract person.json: this looks like a JSON Schema: give it with --schema\n",
     )  # fmt: skip
 
 
@@ -202,13 +202,13 @@ def test_a_slip_in_a_schema_is_warned_of_beside_the_verdict(run: Run) -> None:
 def test_a_slip_in_a_context_is_refused_and_a_key_of_ones_own_is_not(run: Run) -> None:
     assert run("check", "--context", '{"basket": 3, "state": "IDLE"}', stdin="{}").code == 0
     done = run("check", "--context", '{"sate": "IDLE"}', stdin="{}")
-    assert (done.code, done.err) == (2, "trueup: --context: there is no key 'sate'; did you mean 'state'?\n")
+    assert (done.code, done.err) == (2, "trueup: --context: unknown key 'sate'; did you mean 'state'?\n")
 
 
 def test_a_terminal_as_input_gets_told_what_to_do(run_on_terminal: Run) -> None:
     done = run_on_terminal("check")
     assert done.code == 2
-    assert "name a FILE, or pipe one in" in " ".join(done.out.split())
+    assert "give a FILE or pipe a reply in" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("width", [80, 40])

@@ -60,7 +60,7 @@ def test_keys_are_listed_and_none_of_them_is_shown(run: Run, tmp_path: Path) -> 
     [
         (["new", "--expires", "soon"], "", 2, "--expires 'soon': give a day or a moment, such as 2027-01-31"),
         (["new", "--expires", "2020-01-31"], "", 2, "--expires '2020-01-31' is in the past: such a key never works"),
-        (["hash"], "\n", 2, "no key: give it on standard input"),
+        (["hash"], "\n", 2, "no key given: pass it on standard input"),
         (["hash"], "short", 0, "fewer than 20 characters"),
         (["check", "none.yaml"], "", 2, "none.yaml"),
     ],

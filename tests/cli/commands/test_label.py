@@ -111,7 +111,7 @@ def test_a_session_on_a_terminal_is_stored_key_by_key_and_resumes(tmp_path: Path
         ada.types("n")
         ada.sees("note: ")
         ada.types("far too strictXX\x7f\x7f\n")
-        ada.sees(r"the note goes with your answer")
+        ada.sees(r"the note is added to your next answer")
         ada.types("l")
         ada.sees("label: ")
         ada.types("rude\n")
@@ -162,7 +162,7 @@ def test_ctrl_d_and_a_typed_note_without_an_answer(tmp_path: Path, filled: str) 
         ada.types("n")
         ada.sees("note: ")
         ada.types("日本 später\n")
-        ada.sees("the note goes")
+        ada.sees("the note is added")
         ada.types("\x04")
         assert ada.process.wait(30) == 0
     with open_store(tmp_path / "s.db") as store:
@@ -239,7 +239,7 @@ def test_files_get_a_file_of_labels_beside_them(run: Run, tmp_path: Path) -> Non
     done = run("label", "replies.jsonl", "-c", "c.json", "--author", "ada", stdin="r\n" * 9)
     assert "3 of 3 labelled" in done.out
     done = run("label", "replies.jsonl", "-c", "c.json", "--author", "ada", stdin="r\n")
-    assert "nothing is left to label: 5 replies, 5 of them labelled before" in done.out
+    assert "nothing is left to label: 5 replies, 5 of them already labelled" in done.out
     done = run("label", "replies.jsonl", "-c", "c.json", "--author", "bob", "--labels", "own.jsonl", stdin="r\nq\n")
     assert (tmp_path / "own.jsonl").exists()
 

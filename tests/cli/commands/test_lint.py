@@ -94,7 +94,7 @@ def test_check_takes_a_context(run: Run, desk: Path) -> None:
     assert run(*base, "--context", "context.json", stdin=said).code == 0
     assert run(*base, "--context", '{"state": "CUSTOMER_DATA"}', stdin=said).code == 1
     assert run(*base, "--context", "context.json", "--state", "SLOT_SELECTION", stdin=said).code == 1
-    assert "a context is an object" in run(*base, "--context", "[1]", stdin=said).err
+    assert "the context must be an object" in run(*base, "--context", "[1]", stdin=said).err
 
 
 def test_options_that_are_typed_win_over_the_contract(run: Run, desk: Path) -> None:

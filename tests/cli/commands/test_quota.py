@@ -36,7 +36,7 @@ def test_a_limit_is_set_shown_and_taken_away(run: Run, tmp_path: Path) -> None:
     assert {row["used"] for row in data["used"] if row["unit"] == "cost"} == {250_000}
     run("quota", "set", "--store", "s.db", "--tenant", "acme", "--replies", "0", "--remove")
     assert len(json.loads(run("quota", "show", "--store", "s.db", "--json").out)["limits"]) == 2
-    assert run("quota", "show", "--store", "s.db", "--tenant", "nobody").out.startswith("nothing was used")
+    assert run("quota", "show", "--store", "s.db", "--tenant", "nobody").out.startswith("nothing has been used")
 
 
 def test_the_ledger_can_be_checked(run: Run, tmp_path: Path) -> None:
@@ -55,11 +55,11 @@ def test_the_ledger_can_be_checked(run: Run, tmp_path: Path) -> None:
     ("args", "message"),
     [
         (["show", "--store", "none.db"], "none.db: there is no such store"),
-        (["show"], "no store: give --store with a file or an address, or set TRUEUP_STORE"),
+        (["show"], "no store: give --store with a file or a URL, or set TRUEUP_STORE"),
         (["set", "--store", "s.db", "--tenant", "a"], "give one of --replies and --cost"),
         (
             ["set", "--store", "s.db", "--tenant", "a", "--replies", "1", "--user", "u", "--model", "m"],
-            "or none of them",
+            "or neither for the tenant itself",
         ),
         (["set", "--store", "no/s.db", "--tenant", "a", "--replies", "1"], "there is no folder 'no'"),
         (["set", "--store", "s.db", "--tenant", "a", "--replies", "9" * 30], "a number up to 1,000,000,000,000,000"),

@@ -228,7 +228,7 @@ def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
     (files / "people.yaml").write_text("schema: {type: object}\n")
     by = ("--schema", "s.json", "--out", "out")
     for wrong, says in (
-        (("in.jsonl", *by, "--table", "t.xlsx"), "--table t.xlsx: a table is a file that ends in .csv or .jsonl"),
+        (("in.jsonl", *by, "--table", "t.xlsx"), "--table t.xlsx: give a file that ends in .csv or .jsonl"),
         (
             ("in.jsonl", "-s", "s.json", "-o", "s3://bucket/out"),
             "s3://bucket/out: results are written to a local folder",

@@ -62,7 +62,7 @@ def test_long_names_are_cut_to_the_width(run_on_terminal: Run, tmp_path: Path) -
 
 
 def test_nothing_yet_and_bad_words(run: Run, filled: str) -> None:
-    assert run("stats", "--store", filled, "--model", "nobody").out == "no verdicts in that time\n"
+    assert run("stats", "--store", filled, "--model", "nobody").out == "no verdicts in this period\n"
     done = run("stats", "--store", filled, "--since", "yesterday")
     assert (done.code, done.out) == (2, "")
     assert "give 24h, 7d, 2w, or a date" in done.err
@@ -94,7 +94,7 @@ def test_the_rules_that_verdicts_were_made_under(run: Run, tmp_path: Path) -> No
     assert "(unknown)" in run("stats", "--store", "r.db", "--by", "rules").out
     assert (
         run("stats", "--store", "r.db", "--by", "rules", "--since", "2020-01-01", "--contract", "x").out
-        == "no verdicts in that time\n"
+        == "no verdicts in this period\n"
     )
     refused = run("stats", "--store", "r.db", "--by", "rules", "--model", "m")
     assert (refused.code, "remove --model" in refused.err) == (2, True)

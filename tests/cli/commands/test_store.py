@@ -93,7 +93,7 @@ def test_what_is_wrong_is_said(run: Run, args: list[str], said: str) -> None:
 
 
 def test_prune_deletes_what_is_past_its_time(run: Run, filled: Path) -> None:
-    assert run("store", "prune", "--store", filled.name).out == "nothing is past its time\n"
+    assert run("store", "prune", "--store", filled.name).out == "nothing is older than its retention time\n"
     done = run("store", "prune", "--store", filled.name, "--replies", "0", "--verdicts", "forever")
     assert (done.code, done.err) == (0, "")
     assert ["replies", "3"] in [line.split() for line in done.out.splitlines()]

@@ -25,7 +25,7 @@ def taken() -> Iterator[int]:
     ("given", "said"),
     [
         (["nowhere"], "nowhere: there is no such folder"),
-        (["file.txt"], "file.txt: that is a file; give the folder that holds it"),
+        (["file.txt"], "file.txt: this is a file; give the folder that contains it"),
         (["--store", "none.db"], "none.db: there is no such store"),
         (["--store", "file.txt"], "file.txt: is not a store"),
         (["--listen", "here"], "--listen 'here': give an address and a port"),

@@ -47,7 +47,7 @@ def test_a_person_sees_the_rules_and_each_suggestion_with_its_diff(run: Run, des
     assert "every refusal     38      30  40% [25%, 58%]" in done.out
     assert "1. level is often 'very high': read it as 'high'" in done.out
     assert "   14 labels of 14 say that the refusal is wrong. p = " in done.out
-    assert "   Of 58 replies: 14 newly accepted; of their labels 14 say better, 0 worse;" in done.out
+    assert "   Of 58 replies: 14 newly accepted; by their labels, 14 are better, 0 worse;" in done.out
     assert "   +  aliases: {high: [very high]}" in done.out
     assert "even has 4 labels; 10 are needed:\n  trueup label replies.jsonl --contract levels.yaml\n" in done.out
     assert done.out.rstrip().endswith("✓ 1 suggestion. Write one: trueup tune … --apply 1")
@@ -135,7 +135,7 @@ def test_without_labels_nothing_is_invented(run: Run, desk: Path) -> None:
             "none.jsonl: there is no such file of labels",
         ),
         (("tune", "broken.yaml", "replies.jsonl"), "N005 unknown key 'shema'"),
-        ((*ASKED, "--apply", "9"), "there is no suggestion 9; the last one is 1"),
+        ((*ASKED, "--apply", "9"), "unknown suggestion 9; the last suggestion is 1"),
         ((*ASKED, "--json", "--markdown"), "choose one"),
     ],
 )
@@ -172,7 +172,7 @@ def test_nothing_to_judge_is_no_success(run: Run, desk: Path) -> None:
     assert done.out.rstrip().endswith("No reply was judged, so nothing is known about this contract.")
     (desk / "few.jsonl").write_text('{"unit_id": "a", "raw_response": "{}"}\n')
     assert (
-        "Nobody has labelled these replies: trueup label few.jsonl --contract levels.yaml"
+        "These replies have no labels yet: trueup label few.jsonl --contract levels.yaml"
         in run("tune", "levels.yaml", "few.jsonl").out
     )
 

@@ -1,1 +1,1 @@
-"""The commands: one file each, named as it is typed."""
+"""The commands: one file for each, with the name that users type."""

@@ -198,7 +198,7 @@ def _client(options: dict[str, Any]) -> Any:
     from contextlib import closing
 
     if options["local"] and options["url"] is not None:
-        raise click.UsageError("--url and --local exclude each other")
+        raise click.UsageError("give --url or --local, not both")
     if not options["local"] and options["url"] is None:
         raise click.UsageError("no model to ask: give --url, or --local for the model on this machine")
     if options["local"]:

@@ -1,4 +1,4 @@
-"""`trueup export`: a sifted folder or a run in, its valid pairs of prompt and reply out, as a file for fine-tuning."""
+"""`trueup export`: write the valid pairs of prompt and reply from a sift or a run as a file for fine-tuning."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ FORMATS = ("openai", "anthropic", "gemini", "completion")
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where the pairs go.",
+    help="The file to write the pairs to.",
 )
 @click.option(
     "--to",
@@ -31,29 +31,29 @@ FORMATS = ("openai", "anthropic", "gemini", "completion")
     type=click.Choice(FORMATS),
     default="openai",
     show_default=True,
-    help="Whose fine-tuning reads the file.",
+    help="The fine-tuning format to write.",
 )
-@click.option("--step", default="", metavar="NAME", help="The step of a run; needed if several steps ask.")
+@click.option("--step", default="", metavar="NAME", help="The step of a run; required if several steps ask a model.")
 @click.option(
     "--prompt",
     default="",
     metavar="FIELD",
-    help="The field of a sifted unit's input that holds the prompt or the messages.",
+    help="The field of a unit's input that contains the prompt or the messages, for a sift.",
 )
 @click.option("--system", default="", metavar="TEXT", help="Put this system message before every prompt.")
 @click.option("--as-written", is_flag=True, help="Export the reply as the model wrote it, not its conformed value.")
-@click.option("--preference", is_flag=True, help="Export prompts that also had a refused reply, with both replies.")
+@click.option("--preference", is_flag=True, help="Export prompts that also have a refused reply, with both replies.")
 @click.option(
     "--held-out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Hold a share of the pairs out into FILE, for validation.",
+    help="Write a share of the pairs to FILE instead, for validation.",
 )
 @click.option(
     "--share",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
-    help="The share to hold out.  [default: 0.1]",
+    help="The share of pairs for --held-out.  [default: 0.1]",
 )
 def export(place: str, out: Path, held_out: Path | None, share: float | None, **options: Any) -> int:
     """Export the valid replies of a FOLDER of `trueup sift`, or of a RUN, with their prompts as a fine-tuning file.
@@ -114,7 +114,7 @@ def _pairs(place: str, options: dict[str, Any]) -> "Iterator[TrainingPair | Skip
 
 
 def _note_unfinished(place: str) -> None:
-    """Say that a run is not over: more pairs may come."""
+    """Say that a run has not ended and may give more pairs."""
     from trueup.batch.pipeline.reporting.report import word_for
     from trueup.batch.pipeline.rundir.directory import RunDir
     from trueup.cli.options.runs import find_run, is_run
@@ -136,4 +136,4 @@ def _report(found: "Exported", out: Path, held_out: Path | None) -> None:
     for reason, number in found.skipped.items():
         write(f"{count(number, 'unit')} left out: {safe_line(reason)}\n")
     if not found.written and not found.held_out and NO_PROMPT in found.skipped:
-        write("name the field of the input that holds the prompt: --prompt FIELD\n")
+        write("name the field of the input that contains the prompt: --prompt FIELD  \n")

@@ -1,4 +1,4 @@
-"""`trueup init`: a pipeline in, a run directory with its snapshot and its units out; nothing is asked yet."""
+"""`trueup init`: make a run directory from a pipeline, with a snapshot and units. No model is asked yet."""
 
 import click
 
@@ -9,10 +9,10 @@ from trueup.cli.options.runs import make_run, over_config, told
 @click.argument("pipeline")
 @over_config
 def init(pipeline: str, **wanted: str | int | None) -> int:
-    """Make a run of PIPELINE, a folder with a config.yaml, and start nothing.
+    """Make a run of PIPELINE, a folder with a config.yaml, without starting it.
 
-    The configuration is linted; templates, schemas and items are copied and hashed; units are made and cut into chunks.
-    Exit code 0: made, 2: the pipeline has faults.
+    The configuration is linted. Templates, schemas and items are copied and hashed. Units are made and divided into
+    chunks. Exit code 0: made, 2: the pipeline has errors.
 
     \b
       trueup init pipelines/reviews --run-dir runs/first --max-units 20

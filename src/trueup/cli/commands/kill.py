@@ -1,4 +1,4 @@
-"""`trueup kill`: ends the process that runs it, politely first."""
+"""`trueup kill`: end the process of a run, first with a request to stop."""
 
 import click
 
@@ -8,10 +8,10 @@ from trueup.cli.options.runs import find_run, told
 @click.command()
 @click.argument("run")
 def kill(run: str) -> int:
-    """End the process that runs a RUN: asked to first, ended for good after 5 seconds.
+    """End the process of a RUN. It is asked to stop first, and killed after 5 seconds.
 
-    The process is known by the lock that it holds, so none that only has the same number is touched. The run itself stays
-    as it is, and `trueup run` resumes it. Exit code 0: ended, 2: nobody is running it.
+    The process is identified by its lock, so another process with the same number is safe. The run stays unchanged, and
+    `trueup run` resumes it. Exit code 0: ended, 2: no process is running it.
     """
     from trueup.batch.pipeline.rundir.control import kill as end
     from trueup.cli.terminal.output import write

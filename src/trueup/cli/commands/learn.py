@@ -128,7 +128,7 @@ def _lines(learned: "Learned", path: Path, size: int | None, named: str) -> list
     width = _width(sys.stdout)
     who = f", by {facts.authors:,} {_plural('person', facts.authors, 'people')}" if facts.authors else ""
     when = f", {facts.since} to {facts.until}" if facts.since else ""
-    repeats = f"  ({learned.repeated:,} more differ from others only in numbers)" if learned.repeated else ""
+    repeats = f" ({learned.repeated:,} more differ from others only in numbers)" if learned.repeated else ""
     judges = (
         ("rules", learned.rules),
         (f"model below {found.below:g}", learned.alone),

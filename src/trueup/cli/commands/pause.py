@@ -1,4 +1,4 @@
-"""`trueup pause`: asks whoever runs it to stop after the calls under way."""
+"""`trueup pause`: ask a run to stop after the calls in progress."""
 
 import click
 
@@ -7,11 +7,18 @@ from trueup.cli.options.runs import find_run, told
 
 @click.command()
 @click.argument("run")
-@click.option("--wait", type=float, default=30.0, show_default=True, metavar="SECONDS", help="How long to wait for it.")
+@click.option(
+    "--wait",
+    type=float,
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the run to pause.",
+)
 def pause(run: str, wait: float) -> int:
-    """Pause a RUN: calls under way come in and are kept, no new ones are made. `trueup run` resumes it.
+    """Pause a RUN: calls in progress finish and are kept, and no new ones start. `trueup run` resumes it.
 
-    Exit code 0: paused, or done before it could be, 1: asked, but still under way after the wait, 2: nobody is running it.
+    Exit code 0: paused, or finished first, 1: still running after the wait, 2: no process is running it.
     """
     from trueup.batch.pipeline.rundir.control import pause as ask
     from trueup.batch.pipeline.rundir.directory import RunDir

@@ -1,4 +1,4 @@
-"""`trueup repair`: a run in; what verify finds wrong is put right from what is recorded."""
+"""`trueup repair`: repair a run that failed verification, from its recorded replies."""
 
 import click
 
@@ -8,11 +8,11 @@ from trueup.cli.options.runs import find_run, told
 @click.command()
 @click.argument("run")
 def repair(run: str) -> int:
-    """Put a RUN right that verify finds wrong; nothing is asked of a model.
+    """Repair a RUN that failed verification; no model is asked.
 
-    Torn lines are cut off and kept aside; a chunk whose files do not fit the journal is opened again at the first step that is
-    wrong, and the next `trueup run` works it out anew from the recorded replies. Exit code 0: everything is right or will
-    be, 1: something is left that cannot be put right.
+    Incomplete lines are moved to another file. A chunk that disagrees with the journal is reopened at its first wrong
+    step, and the next `trueup run` computes it again from the recorded replies. Exit code 0: everything is correct, or
+    will be after the next run, 1: something cannot be repaired.
     """
     from trueup.batch.pipeline.verifying.repair import repair as put_right
     from trueup.cli.terminal.output import write

@@ -1,4 +1,4 @@
-"""`trueup report`: writes a page about the results of a sift or a run."""
+"""`trueup report`: write a page about the results of a sift or a run."""
 
 import click
 
@@ -10,15 +10,15 @@ from trueup.cli.options.references import Unavailable
 def report(folder: str) -> None:
     """Write report.html into a folder of `trueup sift` or a run of a pipeline, and print its path.
 
-    The page is one file that loads nothing: the funnel, findings by code, field and rule, fixes, what each code means, and units
-    with each fix marked in the reply. A run also shows its steps and what they cost. A sift or a run that is still
-    under way is shown as far as it is.
+    The page is one self-contained file: the funnel, findings by code, field and rule, fixes, what each code means, and
+    units with each fix marked in the reply. For a run, it also shows the steps and their cost. For a sift or a run that
+    is still in progress, it shows the results so far.
 
     \b
       trueup report sifted
       trueup report runs/first
     """
-    from trueup.batch.reporting.report import Missing, write_report
+    from trueup.batch.reporting.report import NotASift, write_report
     from trueup.cli.commands.compare import place_of
     from trueup.cli.options.runs import is_run, told
 
@@ -31,7 +31,7 @@ def report(folder: str) -> None:
                 click.echo(report_run(place))
         else:
             click.echo(write_report(place))
-    except Missing as error:
+    except NotASift as error:
         raise Unavailable(str(error)) from None
     except OSError as error:
         raise Unavailable(f"the report cannot be written: {error.strerror} ({error.filename})") from None

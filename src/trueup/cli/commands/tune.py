@@ -238,7 +238,7 @@ def _ending(tuning: "Tuning", sources: tuple[str, ...], width: int) -> Iterator[
     if not is_recorded:  # without verdicts, there is no selection
         source += f" --contract {quote(tuning.file.path.as_posix())}"
     if not evidence.labelled and not tuning.needed:
-        yield [("These replies have no labels yet:  ", "dim"), (safe_line(f"trueup label {source}"), "")]
+        yield [("These replies have no labels yet: ", "dim"), (safe_line(f"trueup label {source}"), "")]
     for row in tuning.needed[:_NEEDS]:
         chosen = ("--rule", row.unit.name) if row.unit.kind != "field" else ("--code", row.unit.name[:4])
         name = f" {chosen[0]} {quote(chosen[1])}" if is_recorded else ""

@@ -1,1 +1,1 @@
-"""What the commands show of results: a verdict, a sift, a run, a backtest."""
+"""How the commands show results: a verdict, a sift, a run, a backtest."""

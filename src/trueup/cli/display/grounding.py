@@ -1,4 +1,4 @@
-"""The rates of grounding, printed: what a summary counted enters, lines for a terminal leave."""
+"""Show grounding rates: takes the counts of a summary and returns lines for a terminal."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ _WIDTH = 79
 
 
 def grounded_lines(found: dict[str, Any], indent: str = "  ") -> list[str]:
-    """All values, then the fields with most values without evidence, then the models; nothing if no value was looked up.
+    """All values, then the fields with the most values without evidence, then the models. Empty if no value was looked
+    up.
 
     >>> print(*grounded_lines({"values": 3, "rate": 0.6667, "exact": 2, "none": 1, "fields": {}}), sep="\\n")
       3 values: 66.7 % grounded; 2 exact, 1 no evidence
@@ -28,13 +29,13 @@ def grounded_lines(found: dict[str, Any], indent: str = "  ") -> list[str]:
 
 
 def rate_of(row: dict[str, Any]) -> str:
-    """The share of the values with evidence among those that could be checked."""
+    """The share of checkable values that have evidence."""
     rate = row.get("rate")
     return "-" if rate is None else f"{100 * rate:.1f} %"
 
 
 def kinds_of(row: dict[str, Any]) -> str:
-    """What was found of the values of a row, with the number of each kind."""
+    """The number of values of each kind in a row."""
     return ", ".join(f"{row[kind]:,} {TITLES[kind]}" for kind in KINDS if row.get(kind))
 
 

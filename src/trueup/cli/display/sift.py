@@ -1,4 +1,4 @@
-"""The account of a sift: its summary enters, a few lines for a person leave."""
+"""The result of a sift in words: takes its summary and returns a few lines for a person."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ _WIDTH = 79
 
 
 def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str:
-    """What came of a run, in text."""
+    """The result of a sift as text."""
     counts = summary["counts"]
     lines = []
     if already:
@@ -40,7 +40,7 @@ def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str
 
 
 _FILES = ("validated.jsonl", "failures.jsonl", "flips.jsonl", "summary.json", "report.html")
-_FLIPS = {**WORDS, "same": "as before"}
+_FLIPS = {**WORDS, "same": "unchanged"}
 
 
 _MERGED = {
@@ -53,7 +53,7 @@ _MERGED = {
 
 def _headline(counts: dict[str, int]) -> str:
     if not counts["units"]:
-        return "There was no unit to judge."
+        return "There were no units to judge."
     failed = f"{counts['failed']:,} failed" if counts["failed"] else "none failed"
     fixed = f", {counts['fixed']:,} needed fixes" if counts["fixed"] else ""
     valid, verb = f"{counts['valid']:,} of {count(counts['units'], 'unit')}", "is" if counts["valid"] == 1 else "are"
@@ -61,7 +61,7 @@ def _headline(counts: dict[str, int]) -> str:
 
 
 def _merged(summary: dict[str, Any]) -> list[str]:
-    """What was merged, and the sum that shows that no line is missing."""
+    """The merged units, and a sum that shows that no line is missing."""
     counts, merged = summary["counts"], summary.get("merged", {})
     if not merged.get("units"):
         return []
@@ -80,7 +80,7 @@ def _row(code: str, row: dict[str, Any], kind: str) -> tuple[str, str, str]:
 
 
 def _fields(rows: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """The fields that units failed at; a failure of the whole reply has none."""
+    """The fields at which units failed. A failure of the whole reply does not have a field."""
     failing = [(path, row) for path, row in rows.items() if row["failed"] and path != "$"]
     return [(safe_line(path), f"{row['failed']:,}", " ".join(row["codes"])) for path, row in failing]
 

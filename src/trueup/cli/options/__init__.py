@@ -1,1 +1,1 @@
-"""Options that several commands share: words from the command line enter, values leave."""
+"""Options that several commands share. They turn words from the command line into values."""

@@ -1,6 +1,6 @@
-"""The options that say what units are judged by; they leave as one contract for a batch.
+"""The options that say how to judge units, combined into one contract for a batch.
 
-`--contract` names everything at once; `--schema`, `--tools` and the options beside them make a contract on the spot.
+`--contract` names a complete contract. `--schema`, `--tools` and related options make one from their values.
 """
 
 from collections.abc import Callable
@@ -25,19 +25,19 @@ def contract_options(command: Command) -> Command:
     """Add the options to a command."""
     for option in reversed((
         click.option("-c", "--contract", metavar="CONTRACT", help="A contract file, a JSON Schema file, or module:name."),
-        click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`."),
-        click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools that were offered."),
+        click.option("-s", "--schema", metavar="SCHEMA", help="Instead of a contract: a schema, as for `trueup check`."),
+        click.option("-t", "--tools", metavar="TOOLS", help="Instead of a contract: the tools that were offered."),
         click.option("--order", metavar="ORDER", help="The order of calls; with --tools."),
-        click.option("--accept", type=click.Choice(OPTIONS["accept"].choices), help="The boldest fix a reply may need."),
+        click.option("--accept", type=click.Choice(OPTIONS["accept"].choices), help="The riskiest kind of fix that an accepted reply may need."),
         coercion_options(None),
-        click.option("--strict", is_flag=True, default=None, help="Refuse wherever there is a warning."),
+        click.option("--strict", is_flag=True, default=None, help="Refuse replies with warnings."),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
 def read_spec(options: dict[str, Any]) -> "ContractSpec":
-    """The contract that the options name; they are taken out."""
+    """The contract that the options name. The options are removed from `options`."""
     from trueup.batch.judging.contracts import BadContract, spec_of
 
     contract = options.pop("contract")
@@ -49,7 +49,7 @@ def read_spec(options: dict[str, Any]) -> "ContractSpec":
             f"--contract says it all: leave out --{(typed or list(given))[0].replace('_', '-')}, or give --schema or --tools in its place"
         )
     if contract is None and made["schema"] is None and made["tools"] is None:
-        raise click.UsageError("nothing to judge by: give --contract, --schema or --tools")
+        raise click.UsageError("no contract: give --contract, --schema or --tools")
     if made["order"] is not None and made["tools"] is None:
         raise click.UsageError("--order needs --tools")
     try:

@@ -1,6 +1,6 @@
-"""The options about coercion that every command with a schema has; they leave as one value for `coerce`.
+"""The coercion options of every command with a schema, combined into one value for `coerce`.
 
-`--coerce` names the profile; `--enum-prefix`, `--enum-delimiter` and `--alias` say what a profile alone cannot.
+`--coerce` names the profile; `--enum-prefix`, `--enum-delimiter` and `--alias` add what a profile cannot express.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ NAMES = ("coerce", "enum_prefix", "enum_delimiter", "alias")
 
 
 def coercion_options(default: str | None) -> Callable[[Command], Command]:
-    """Add the options to a command; `default` is the profile that is used without a word."""
+    """Add the options to a command; `default` is the profile if the user gives none."""
 
     def add(command: Command) -> Command:
         for option in reversed((
             click.option("--coerce", type=click.Choice(OPTIONS["coerce"].choices), default=default, show_default=default is not None,
-                         help="How far values are brought to the schema's types."),
+                         help="How much to coerce values to the schema's types."),
             click.option("--enum-prefix", multiple=True, metavar="TEXT", help="A prefix to ignore before enum values; may be repeated."),
             click.option("--enum-delimiter", multiple=True, metavar="TEXT", help="A separator between several enum values; may be repeated."),
             click.option("--alias", multiple=True, metavar="NAME=OTHER", help="Another name for a key or an enum value; may be repeated."),
@@ -35,7 +35,7 @@ def coercion_options(default: str | None) -> Callable[[Command], Command]:
 
 
 def take_coercion(options: dict[str, Any], over: "Options | None" = None) -> "Options | None":
-    """Take the options out, and give what they say; None if they say nothing. What they leave open is as in `over`."""
+    """Remove the options and return their value, or None if they are not given. `over` supplies the rest."""
     profile, *lists = (options.pop(name, None) for name in NAMES)
     prefixes, delimiters, aliases = (given or () for given in lists)
     return read_coercion(profile, prefixes, delimiters, aliases, over)
@@ -44,7 +44,7 @@ def take_coercion(options: dict[str, Any], over: "Options | None" = None) -> "Op
 def read_coercion(
     profile: Any, prefixes: tuple[str, ...], delimiters: tuple[str, ...], aliases: tuple[str, ...], over: Any = None
 ) -> "Options | None":
-    """The options of coercion that were given; None if there are none."""
+    """The given coercion options as one value; None if there are none."""
     if profile is None and not (prefixes or delimiters or aliases):
         return None
     from msgspec.structs import asdict

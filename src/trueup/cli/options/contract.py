@@ -1,4 +1,6 @@
-"""The options `--contract`, `--context` and `--state`: words from the command line enter, a contract and a context leave."""
+"""The options `--contract`, `--context` and `--state`: turn words from the command line into a contract and a
+context.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,24 +30,24 @@ _KEYS = (
     "expected_sequence",
 )
 _HOW = f"give a .json file or JSON text with an object: {', '.join(_KEYS)}"
-_SLIP = 75.0  # the likeness from which a key is a misspelled one, from 0 to 100
+_SLIP = 75.0  # keys with at least this likeness, from 0 to 100, count as misspelled
 _INSTEAD = ("schema", "tools", "order")
 
 
 def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
-    """The contract that a file holds; what is wrong with it is told line by line, as `trueup lint` does."""
+    """The contract in a file. Errors are reported line by line, as in `trueup lint`."""
     from trueup.contract.contract import Contract
     from trueup.contract.files.faults import ContractError
 
     given = [name for name in _INSTEAD if options.get(name) is not None]
     if given:
-        raise click.UsageError(f"--contract says what --{given[0]} says: give one of them")
+        raise click.UsageError(f"--contract and --{given[0]} cannot be combined: give one of them")
     if not Path(path).exists():
         raise Unavailable(f"--contract {path}: {no_file(path)}")
     try:
         chosen = _chosen(options)
         coerce = _chosen_coercion(options)
-        if coerce is not None:  # the rest is as the file says
+        if coerce is not None:  # the file decides the rest
             chosen["coerce"] = coerce(Contract.load(path).options)
         contract = Contract.load(path, **chosen)
         if options.get("source") and not contract.is_grounded:
@@ -54,7 +56,7 @@ def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
     except ContractError as error:
         unknown = {str(found.path).removeprefix("$.") for found in error.faults if found.code == "N005"}
         if {"type", "properties", "anyOf", "oneOf", "allOf", "enum", "items", "$ref"} & unknown:
-            raise Unavailable(f"--contract {path}: that looks like a JSON Schema: give it with --schema") from None
+            raise Unavailable(f"--contract {path}: this looks like a JSON Schema: give it with --schema") from None
         raise Unavailable(f"--contract {path}: the contract cannot be used\n{error}") from None
 
 
@@ -75,7 +77,7 @@ def given_contract(options: Mapping[str, Any]) -> "Contract":
 
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were typed: what was left out is for the contract to say."""
+    """The options that the user typed. The contract decides about the others."""
     context = click.get_current_context()
     typed = click.core.ParameterSource.COMMANDLINE
     names = ("accept", "strict", "max_size", "max_depth")
@@ -83,7 +85,7 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chosen_coercion(options: Mapping[str, Any]) -> "Callable[[Options], Options | None] | None":
-    """What was typed about coercion, to be put over the options of a contract; None if nothing was."""
+    """A function that applies the typed coercion options to the contract's options; None without such options."""
     context = click.get_current_context()
     typed = click.core.ParameterSource.COMMANDLINE
     said = {name: options[name] for name in COERCION if context.get_parameter_source(name) is typed}
@@ -94,12 +96,12 @@ def _chosen_coercion(options: Mapping[str, Any]) -> "Callable[[Options], Options
 
 
 def read_context(given: str | None, state: str | None, history: list[Any] | None) -> dict[str, Any]:
-    """The context that the options name; `--state` and `--history` win over what stands in `--context`."""
+    """The context that the options name. `--state` and `--history` override `--context`."""
     context: Any = {}
     if given is not None:
         context = read_json("--context", given, "context", _HOW)
         if not isinstance(context, dict):
-            raise Unavailable(f"--context: a context is an object; {_HOW}")
+            raise Unavailable(f"--context: the context must be an object; {_HOW}")
         _refuse_slips(context)
         if not isinstance(context.get("history", []), list):
             raise Unavailable("--context: `history` must be a list of messages")
@@ -108,7 +110,7 @@ def read_context(given: str | None, state: str | None, history: list[Any] | None
 
 
 def _refuse_bad_sequence(context: dict[str, Any]) -> None:
-    from trueup.checks.order import Order, with_expected  # needed for --context alone
+    from trueup.checks.order import Order, with_expected  # needed only for --context
 
     try:
         with_expected(Order(), context.get("expected_sequence"))
@@ -117,11 +119,13 @@ def _refuse_bad_sequence(context: dict[str, Any]) -> None:
 
 
 def _refuse_slips(context: dict[str, Any]) -> None:
-    """A key of a contract's own is fine, as checks of one's own may want it; one that is nearly a known key is a slip."""
+    """Refuse keys that are misspellings of known keys. Other unknown keys are fine, since custom checks may use
+    them.
+    """
     from trueup.verdict.likeness import KnownNames
 
     known = KnownNames(_KEYS)
     for key in context:
         near = None if key in _KEYS else known.misspelt(key, _SLIP)
         if near:
-            raise Unavailable(f"--context: there is no key {key!r}; did you mean {near!r}?")
+            raise Unavailable(f"--context: unknown key {key!r}; did you mean {near!r}?")

@@ -1,15 +1,15 @@
-"""Where a command may write: the path of an output enters, and is refused if results of a sift or a run would be replaced."""
+"""Refuse an output path if writing to it would replace results of a sift or a run."""
 
 from pathlib import Path
 
 from trueup.cli.options.references import Unavailable
 
 _PAGES = ".html"
-_DEEP = 3  # folders between a file of a run and its directory: chunks/NAME/file
+_DEEP = 3  # levels between a file of a run and the run's directory: chunks/NAME/file
 
 
 def keep_results(option: str, path: Path) -> None:
-    """Refuse a path at which a file of a sift or of a run is, or may be; pages may stand beside them."""
+    """Refuse the path of a present or possible file of a sift or a run. Pages next to these files are allowed."""
     from trueup.batch.merging.stored_ranges import FILES
     from trueup.batch.pipeline.rundir.journal import JOURNAL
     from trueup.batch.siftdir.directory import is_sifted

@@ -1,6 +1,6 @@
-"""What an option names: a word from the command line enters, the text, JSON or Python object behind it leaves.
+"""Turn a word from the command line into the text, JSON or Python object that it names.
 
-What cannot be had is refused with what, where and what to do. Nothing is printed and nothing is judged here.
+If this is impossible, the error says what is wrong, where and what to do. Nothing is printed or judged here.
 """
 
 import contextlib
@@ -14,17 +14,17 @@ from typing import Any
 
 import click
 
-_MOST_BESIDE = 1000  # files of a folder that are looked at for a name that is nearly the one given
-_NEAR = 75  # of 100, for the names of files
+_MOST_BESIDE = 1000  # files of a folder to search for a similar name
+_NEAR = 75  # out of 100, for the names of files
 _OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)\Z")
 
 
 class Unavailable(click.UsageError):
-    """What an option names cannot be had."""
+    """A file or object that an option names is missing or unreadable."""
 
 
 def read_json(option: str, given: str, what: str, how: str) -> Any:
-    """The data that an option gives: JSON text, or that of the JSON, YAML or TOML file it names."""
+    """The data that an option gives: as JSON text, or in the JSON, YAML or TOML file that it names."""
     if given.lstrip()[:1] in {"{", "["}:
         return parse(given, option, what)
     text = read_text(option, given, how)
@@ -33,7 +33,7 @@ def read_json(option: str, given: str, what: str, how: str) -> Any:
 
 
 def read_text(option: str, given: str, how: str, *, most: int | None = None) -> str:
-    """The text of the file that an option names, of at most so many bytes."""
+    """The text of the file that an option names, up to a number of bytes."""
     path = Path(given)
     if path.is_dir():
         raise Unavailable(f"{option} {given}: that is a directory; {how}")
@@ -51,7 +51,7 @@ def read_text(option: str, given: str, how: str, *, most: int | None = None) -> 
 
 
 def no_file(given: str, how: str = "") -> str:
-    """What to say of a file that is not there: the one beside it that has nearly the same name, or else what to give.
+    """The message for a missing file: suggests a file next to it with a similar name, or says what to give.
 
     >>> no_file("no/such/folder/reply.txt", "name one reply")
     'there is no such file; name one reply'
@@ -64,7 +64,7 @@ def no_file(given: str, how: str = "") -> str:
     with contextlib.suppress(OSError, ValueError):
         beside = [each for each in islice(path.parent.iterdir(), _MOST_BESIDE) if each.is_file()]
         near = max(beside, key=lambda each: fuzz.ratio(path.name, each.name), default=None)
-        if near is not None and fuzz.ratio(path.stem, near.stem) >= _NEAR:  # what it ends in says little
+        if near is not None and fuzz.ratio(path.stem, near.stem) >= _NEAR:  # the extension says little
             return f"there is no such file; did you mean {str(near)!r}?"
     return f"there is no such file; {how}" if how else "there is no such file"
 
@@ -83,7 +83,7 @@ def _marked(text: str, where: str, kind: str, what: str) -> Any:
 
 
 def parse(text: str, where: str, what: str) -> Any:
-    """JSON text as a value; a fault is told with line and column."""
+    """JSON text as a value. Errors give the line and column."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -93,7 +93,7 @@ def parse(text: str, where: str, what: str) -> Any:
 
 
 def python_object(option: str, given: str) -> Any:
-    """What `module:name` stands for, looked for in the current folder first; None when it is no such word.
+    """The object that `module:name` names, searched in the current folder first; None for other words.
 
     >>> python_object("--tools", "math:gcd").__name__
     'gcd'
@@ -106,7 +106,7 @@ def python_object(option: str, given: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # what a module prints must not mix with the verdict
+        with contextlib.redirect_stdout(sys.stderr):  # a module's output must not mix with the verdict
             found: Any = importlib.import_module(module)
     except Exception as error:  # noqa: BLE001 - what a user's module raises on import can be anything
         raise Unavailable(f"{option} {given}: {_why(module, error, here)}") from None
@@ -119,7 +119,7 @@ def python_object(option: str, given: str) -> Any:
 
 def _why(module: str, error: Exception, here: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
-        return f"there is no module {error.name!r} (looked in {here} and where this Python looks)"
+        return f"there is no module {error.name!r} (searched in {here} and on Python's path)"
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"importing {module!r} failed{at}: {type(error).__name__}: {error}"

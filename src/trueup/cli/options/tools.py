@@ -1,6 +1,6 @@
-"""The options about tool calls: words from the command line enter; tools, their order and the history leave.
+"""The options for tool calls: turn words from the command line into tools, their order and the history.
 
-Tools are a file in any provider's shape, JSON text, or `module:name`; an order is names, JSON text or a file.
+Tools are a file in any provider's format, JSON text, or `module:name`; an order is names, JSON text or a file.
 """
 
 from pathlib import Path
@@ -9,18 +9,18 @@ from typing import Any
 from trueup.cli.options.references import Unavailable, python_object, read_json
 
 _HOW = "give a .json file, JSON text, or module:name"
-_ORDER_HOW = "give names with commas between, JSON text, or a .json file"
+_ORDER_HOW = "give names separated by commas, JSON text, or a .json file"
 _HISTORY_HOW = "give a .json file with the list of messages before the reply"
 
 
 def read_tools(given: str) -> Any:
-    """The tool definitions that an option names, as they are given."""
+    """The tool definitions that an option names, unchanged."""
     found = python_object("--tools", given)
     return read_json("--tools", given, "list of tools", _HOW) if found is None else found
 
 
 def read_order(given: str) -> Any:
-    """The order that an option names; of a file with tools and their order, the order.
+    """The order that an option names. From a file with tools and their order, only the order.
 
     >>> read_order("look, book")
     ['look', 'book']

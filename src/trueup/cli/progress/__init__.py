@@ -1,1 +1,1 @@
-"""How long work is going, on standard error while it lasts."""
+"""Progress displays on standard error."""

@@ -1,1 +1,1 @@
-"""The terminal itself: its width, its colours, its keys; tables, bars and cut lines."""
+"""The terminal: its width, colours and keys; tables, bars and cut lines."""

@@ -1,6 +1,6 @@
-"""A bar with its numbers on a terminal: numbers enter, lines that fit the terminal leave.
+"""A bar with its numbers, as lines that fit the terminal.
 
-On a narrow terminal the numbers are broken into lines between them; none is cut off while a line can hold it.
+On a narrow terminal, lines are broken between numbers. A number is cut only if it is longer than a line.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _GAP = "  "
 
 
 def drawn(parts: Sequence[str], done: int, total: int, width: int) -> Any:
-    """A bar and its numbers, in lines of at most `width` cells; the bar is full where there is nothing to do."""
+    """A bar and its numbers, in lines of at most `width` cells. The bar is full if there is nothing to do."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -25,7 +25,7 @@ def drawn(parts: Sequence[str], done: int, total: int, width: int) -> Any:
 
 
 def lines_of(parts: Sequence[str], width: int, taken: int = 0) -> list[str]:
-    """Parts in lines of at most `width` cells, none of them cut; the first line has `taken` cells less.
+    """Uncut parts in lines of at most `width` cells; the first line has `taken` cells less.
 
     >>> lines_of(["one", "two", "three"], 10, 4)
     ['one', 'two  three']

@@ -1,4 +1,4 @@
-"""Our own pages on a terminal: Markdown enters, something rich can print leaves. Never for text of a model."""
+"""Show our own Markdown pages on a terminal with rich. Not for text that models wrote."""
 
 import re
 
@@ -21,7 +21,7 @@ class _Heading(Heading):
 
 
 class _Example(CodeBlock):
-    """A block of code set in, its section lines apart from what they hold."""
+    """An indented block of code; its section lines are set apart from their contents."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = Text()
@@ -42,7 +42,7 @@ class _Page(Markdown):
 
 
 def without_links(text: str) -> str:
-    """A page whose links say what a reader of a terminal can do with them.
+    """A page with links that are useful on a terminal.
 
     >>> without_links("See [T001](T001-unknown-tool.md) and [rules](../../howto/rules.md#when).")
     'See T001 and rules (docs/howto/rules.md).'

@@ -1,4 +1,4 @@
-"""The way to the terminal: what a command shows enters, text that can only be read leaves, coloured where that is wanted."""
+"""Write to the terminal: plain text without harmful characters, coloured on request."""
 
 import codecs
 import json
@@ -20,12 +20,12 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]")
 def open_console(color: Color = "auto", width: int | None = None) -> "Console":
     """A console on standard output: markup, emoji codes and highlighting off, colour as asked.
 
-    `auto` colours a terminal only, and none where NO_COLOR is set; `always` wins over both.
+    `auto` colours only a terminal, and only if NO_COLOR is not set; `always` overrides both.
     """
     from rich.console import Console
 
     class Pipe(Console):
-        """A console that lets a reader's going away be known, instead of ending the program by itself."""
+        """A console that raises an error if the reader has gone, instead of ending the program itself."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -45,9 +45,9 @@ def _palette() -> Literal["standard", "256", "truecolor"]:
 
 
 def open_streams() -> None:
-    """Put something in place of standard streams that are closed: to use one is an error that can be told, not a crash.
+    """Replace closed standard streams, so that their use is an error with a message, not a crash.
 
-    What is opened cannot be read or written the way that the stream would be; messages alone may go nowhere.
+    Reading from or writing to a replacement fails. Only messages to stderr are discarded silently.
     """
     for number, name, flags in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
@@ -58,7 +58,7 @@ def open_streams() -> None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
 
 
-# What our own output is drawn with, where the encoding has no such signs.
+# Replacements for the symbols of our own output, if the encoding lacks them.
 _PLAIN = {
     "✓": "+", "✗": "x", "·": "-", "…": "...", "×": "x", "→": "->", "←": "<-", "—": "-", "–": "-", "−": "-", "≥": ">=", "≤": "<=",
     "‘": "'", "’": "'", "“": '"', "”": '"', "━": "=", "─": "-", "│": "|", "█": "#", "°": " deg", "µ": "u", "€": "EUR",
@@ -66,7 +66,7 @@ _PLAIN = {
 
 
 def forgive_encoding() -> None:
-    """Let standard output and error show what their encoding lacks in plain signs or as an escape, never as a crash."""
+    """Make stdout and stderr show unsupported characters as plain symbols or escapes, without crashing."""
     codecs.register_error("trueup.plain", _in_plain_signs)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -82,7 +82,9 @@ def _in_plain_signs(error: UnicodeError) -> tuple[str, int]:
 
 
 def plain_json(text: str) -> str:
-    r"""JSON text that standard output can take and a terminal can show: what could not is a `\u` escape, so it stays JSON."""
+    r"""JSON text that stdout can encode and a terminal can show: other characters are `\u` escapes, so it stays
+    JSON.
+    """
     text = safe_json(text)
     if text.isascii() or (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"):
         return text
@@ -90,7 +92,7 @@ def plain_json(text: str) -> str:
 
 
 def write(text: str) -> None:
-    """Write to standard output in pieces: unbuffered, one huge write may end early and not say so."""
+    """Write to standard output in pieces, because one huge unbuffered write may silently end early."""
     for at in range(0, len(text), 65536):
         sys.stdout.write(text[at : at + 65536])
 

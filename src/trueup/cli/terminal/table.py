@@ -1,7 +1,7 @@
-"""A table for the terminal: rows of text enter, lines leave, aligned by cells and cut at the width.
+"""A table for the terminal: turns rows of text into lines, aligned by cells and cut to the width.
 
-Text from outside may be in any cell: what could harm a terminal is made visible. Where there is too little room, the widest
-columns are cut.
+Any cell may contain untrusted text: characters that could harm a terminal are made visible. If there is too little
+room, the widest columns are cut.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,13 +11,14 @@ from rich.cells import cell_len
 from trueup.cli.terminal.layout import Line, short
 from trueup.verdict.display import safe_line
 
-LEAST = 8  # cells that a column which is cut keeps, whatever the width
+LEAST = 8  # cells that a cut column keeps at any width
 
 
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width: int = 0, whole: Collection[int] = ()
 ) -> list[Line]:
-    """The lines of a table; `align` has `<` or `>` for each column. Columns in `whole` are never cut, and none at width 0.
+    """The lines of a table; `align` has `<` or `>` for each column. Columns in `whole` are never cut, and at width 0 no
+    column is.
 
     >>> ["".join(text for text, _ in line) for line in table(["who", "n"], [["ada", "1"], ["bo", "20"]], "<>")]
     ['who   n', 'ada   1', 'bo   20']
@@ -31,7 +32,7 @@ def table(
 
 
 def _widest(widths: list[int], whole: Collection[int]) -> int | None:
-    """The column to take from: the widest that may be cut, of equal ones the last."""
+    """The column to shorten: the widest that may be cut; the last one if several are equally wide."""
     cut = [at for at, cells in enumerate(widths) if cells > LEAST and at not in whole]
     return max(cut, key=lambda at: (widths[at], at), default=None)
 
