@@ -32,7 +32,7 @@ def test_rates_have_wilson_intervals_and_the_tests_are_exact() -> None:
     assert found.tests["mcnemar"]["p"] == found.p == mcnemar(8, 2)
     assert (found.clustered, found.design_effect, found.equivalent) == (False, 1.0, False)
     assert (found.rate("refused_before").count, found.rate("refused").count) == (2, 8)
-    with pytest.raises(ValueError, match="there is no rate 'x'"):
+    with pytest.raises(ValueError, match="unknown rate 'x'"):
         found.rate("x")
 
 

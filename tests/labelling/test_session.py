@@ -55,7 +55,7 @@ def test_back_and_another_answer() -> None:
     press(session, "w")
     assert kept.said == [("0", "", "right"), ("0", "", "wrong")]
     assert session.counts() == {"wrong": 1}
-    assert press(session, "uu") == "this is the first one"
+    assert press(session, "uu") == "this is the first reply"
     press(session, "s")
     assert kept.said[2:] == [], "to skip an answered one leaves its answer"
     assert session.at == 1
@@ -78,7 +78,7 @@ def test_per_finding() -> None:
 
 def test_notes_go_with_the_answer_and_are_not_lost() -> None:
     session, kept = made()
-    assert session.remark("  far too strict ") == "the note goes with your answer"
+    assert session.remark("  far too strict ") == "the note is added to your next answer"
     press(session, "wr")
     assert [label.note for label in kept.labels] == ["far too strict", ""]
     session.remark("unsure")

@@ -108,7 +108,7 @@ def test_a_result_that_does_not_lint_clean_is_not_written(tmp_path: Path) -> Non
 @pytest.mark.parametrize("number", [0, 2, 99])
 def test_a_number_that_is_not_there_is_refused(tmp_path: Path, number: int) -> None:
     found = tuned(write(tmp_path, ENUM), ALIAS)
-    with pytest.raises(CannotApply, match=f"no suggestion {number}; the last one is 1"):
+    with pytest.raises(CannotApply, match=f"unknown suggestion {number}; the last suggestion is 1"):
         apply(found, [number])
 
 

@@ -31,7 +31,7 @@ def test_a_rule_that_never_fires_is_named_with_the_bound_of_its_rate(tmp_path: P
     found = tuned(file, [({"n": n % 100}, None) for n in range(800)])
     assert kinds(found) == ["dead"]
     assert (
-        "looked at 800 replies and fired in none: at most 0.37% of them break it" in found.suggestions[0].proposal.why
+        "checked 800 replies and never fired: at most 0.37% of them break it" in found.suggestions[0].proposal.why
     )
     assert "rare" in found.suggestions[0].proposal.title
     assert not found.suggestions[0].is_advice
@@ -57,13 +57,13 @@ def test_a_rule_is_silent_only_by_replies_that_it_looked_at(tmp_path: Path) -> N
     sales, refunds = [({"n": 1, "kind": "sale"}, None)] * 900, [({"n": 1, "kind": "refund"}, None)] * 900
     never, big = tuned(file, sales).suggestions
     assert never.proposal.title.startswith("Rule 'refunds' did not apply: remove it if nothing rare")
-    assert "Its `when` held in none of them, so it may be meant for other traffic." in never.proposal.why
+    assert "Its `when` was true in none of them, so the rule may be meant for other traffic." in never.proposal.why
     assert big.proposal.title.startswith("Rule 'big' has not fired")
     always, _ = tuned(file, refunds).suggestions
     assert "has not fired" in always.proposal.title
     assert "`when`" not in always.proposal.why
     rarely, _ = tuned(file, [*sales, *refunds[:7]]).suggestions
-    assert "Its `when` held in 7 of them." in rarely.proposal.why
+    assert "Its `when` was true in 7 of them." in rarely.proposal.why
     assert not tuned(file, [({"kind": "refund"}, None)] * 900).suggestions, "a missing field ends the check"
     forbids = write(
         tmp_path, "states:\n  always: {forbid: [{terms: [gold], name: gold}]}\n  A: {fallback: Yes?}\n", "s.yaml"
@@ -142,7 +142,7 @@ def test_a_rule_that_misfires_anywhere_is_not_a_wrong_threshold(tmp_path: Path) 
 def test_the_message_of_a_rule_that_repeats_the_number_is_mentioned(tmp_path: Path) -> None:
     file = write(tmp_path, RULES + '  - {name: few, expr: n <= 40, error: "over 40 items"}\n')
     found = tuned(file, [({"n": n}, n <= 70) for n in range(1, 100)])
-    assert found.suggestions[0].proposal.note == "The message of the rule also says 40."
+    assert found.suggestions[0].proposal.note == "The message of the rule also mentions 40."
 
 
 def test_the_fewest_characters_of_a_reply(tmp_path: Path) -> None:
@@ -335,8 +335,8 @@ def test_silent_rules_do_not_make_labels_look_clearer() -> None:
 
 def test_what_was_counted_once_is_told(tmp_path: Path) -> None:
     for kind, said in (
-        ("misfire", "Each conversation counts once: 30 votes."),
-        ("threshold", "Of each conversation one reply counts."),
+        ("misfire", "Each conversation has one vote: 30 votes."),
+        ("threshold", "One reply of each conversation counts."),
     ):
         text, replies = TALKS[kind]
         file = write(tmp_path, text)

@@ -1,1 +1,1 @@
-"""Two contracts over stored replies: what flips, why, and what it would cost."""
+"""Judge stored replies under two contracts: what flips, why, and what it would cost."""

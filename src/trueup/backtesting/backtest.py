@@ -1,7 +1,7 @@
-"""Backtest: two contracts and stored replies enter; what flips, why, and what it would cost leave.
+"""Backtest: takes two contracts and stored replies, and returns what flips, why, and what it would cost.
 
-Blocks of the sources are judged in a random order that is the same each time, so that what is known after the first second is a fair
-sample. No model is asked and nothing is written. A reply that cannot be judged again is counted with its reason.
+Blocks of the sources are judged in a random but repeatable order, so that the first results are a fair sample. No model
+is asked and nothing is written. A reply that cannot be judged again is counted with the reason.
 """
 
 import os
@@ -28,12 +28,10 @@ from trueup.material.sources import EVERYTHING, Material, SourceLike, SourceName
 from trueup.store.store import Store
 
 Engine = Literal["local", "ray"]
-_ALONE = (
-    0.4  # seconds for which this process judges alone: small sources are done by then, and starting others costs more
-)
-_FEW = 2_000  # replies given by Python that are judged here whatever the contract does
+_ALONE = 0.4  # seconds for which this process judges alone, since starting processes costs more for small sources
+_FEW = 2_000  # replies from Python that are judged here under any contract
 _SEED = 19
-_IN_MEMORY = 8 << 20  # bytes of flips that wait in memory
+_IN_MEMORY = 8 << 20  # bytes of flips that are kept in memory
 
 
 def backtest(
@@ -53,19 +51,22 @@ def backtest(
     on_progress: Callable[[Backtest], None] | None = None,
     on_flips: Callable[[list[bytes]], None] | None = None,
 ) -> Backtest:
-    """Judge stored `replies` under a `new` contract and an old one, and say what flips.
+    """Judge stored `replies` under a `new` contract and an old one, and return what flips.
 
     - `new`, `against`: a contract, its file, or `module:name`. Without `against` the recorded outcomes are the old ones.
-    - `replies`: a store, a path or URL of one, the folder of a sift, a run directory, a file; or replies, pairs of a reply and its
-      context, and cases. A list of paths and stores is several sources.
-    - `labels`: files of labels for replies that are not in a store; none by default. Stores have their own.
-    - `selection`: which replies are taken; all by default.
-    - `margin`: how far the refusal rates may differ and still be equivalent.
-    - `sample`: stop when about so many replies are read, a random sample of blocks; so does the limit of the selection. None: read all.
-    - `examples`: how many flips of each direction the result holds; 60 by default, chosen at random.
-    - `workers`: processes at once; None: one for each core, or none if this process has other threads. `engine` is `local` or `ray`, at the `address` of a cluster.
+    - `replies`: a store, its path or URL, the folder of a sift, a run directory or a file; or an iterable of replies,
+      of pairs of a reply and its context, or of cases. A list of paths and stores is several sources.
+    - `labels`: files of labels for replies that are not in a store; empty by default. Stores have their own labels.
+    - `selection`: which replies to judge; all by default.
+    - `margin`: refusal rates count as equivalent if they differ by no more than this.
+    - `sample`: read about this many replies, a random sample of blocks. The limit of the selection works the same way.
+      None: read all.
+    - `examples`: how many flips of each direction to keep in the result; 60 by default, chosen at random.
+    - `workers`: the number of processes; None: one per core, or only this process if it has other threads. `engine` is
+      `local` or `ray`, at the `address` of a cluster.
     - `guard`: the time and memory that one reply may take.
-    - `on_progress`: is called with the result so far after each block, unless it is None; so is `on_flips` at the end with each flip as a line of JSON, in the order of the sources, unless it is None.
+    - `on_progress`: called with the result so far after each block, unless it is None. `on_flips`: called at the end
+      with each flip as a line of JSON, in the order of the sources, unless it is None.
 
     >>> from trueup import Contract
     >>> old, new = Contract({"required": ["n"]}), Contract({"required": ["n"], "properties": {"n": {"maximum": 5}}})
@@ -74,9 +75,9 @@ def backtest(
     (1, 1, 'V004')
     """
     if engine not in ("local", "ray"):
-        raise ValueError(f"engine is local or ray; got {engine!r}")
+        raise ValueError(f"`engine` must be local or ray; got {engine!r}")
     if not 0 < margin < 1:
-        raise ValueError(f"margin is a share between 0 and 1, such as 0.01; got {margin!r}")
+        raise ValueError(f"`margin` must be a share between 0 and 1, such as 0.01; got {margin!r}")
     specs = Specs(spec_of(new), None if against is None else spec_of(against))
     began = time.monotonic()
     with open_material(_sources(replies), selection, labels=labels) as material:
@@ -103,7 +104,9 @@ def backtest(
 
 
 class _Kept:
-    """The flips of the blocks that are done, handed on at the end in the order of the sources, also of a run that was stopped."""
+    """The flips of the finished blocks, passed on at the end in the order of the sources, even if the backtest was
+    stopped.
+    """
 
     def __init__(self, hand_on: Callable[[list[bytes]], None] | None) -> None:
         self._hand_on = hand_on
@@ -129,7 +132,7 @@ class _Kept:
 
 
 class _Run:
-    """The blocks of one backtest on their way."""
+    """The blocks of one backtest in progress."""
 
     def __init__(self, job: BacktestJob, material: Material, result: Backtest, began: float) -> None:
         self._job, self._began = job, began
@@ -146,14 +149,14 @@ class _Run:
         self._beat = [0]
 
     def place(self, number: int) -> int:
-        """Where the block of a number stands in the sources."""
+        """The position in the sources of the block with a number."""
         return self._order[number] if number < len(self._order) else number
 
     def locally(self, workers: int | None, guard: UnitLimits) -> Iterator[BlockTally]:
-        """Here first, then on processes of this machine.
+        """Judge here first, then in processes on this machine.
 
-        Where no number of processes is asked for and none can be forked, all of it is done here: a process that is started in another way
-        runs the caller's script again.
+        If `workers` is None and forking is not possible, everything is judged here, because a process that is started
+        in another way runs the caller's script again.
         """
         own = runs_own_code(self._job.spec.new.open()) or (
             self._job.spec.old is not None and runs_own_code(self._job.spec.old.open())
@@ -165,7 +168,7 @@ class _Run:
                     break
             else:
                 return
-        close_stores()  # a process can be forked while there is no other thread
+        close_stores()  # forking is safe only without other threads
         if workers is None and not (sys.platform == "linux" and threading.active_count() == 1):
             yield from map(self._here, self._tasks)
             return
@@ -175,7 +178,7 @@ class _Run:
         yield from map(self._here, here)
 
     def on_ray(self, workers: int, guard: UnitLimits, address: str) -> Iterator[BlockTally]:
-        """On a cluster."""
+        """Judge on a cluster."""
         here: list[Task] = []
         yield from on_ray(self._job, self._travelling(here), workers, guard, address)
         yield from map(self._here, here)
@@ -184,7 +187,7 @@ class _Run:
         return judge_block(self._job, self._pair, task, self._beat)
 
     def _travelling(self, here: list[Task]) -> Iterator[Task]:
-        """The tasks that can go to another process; those with values that cannot stay `here`."""
+        """The tasks that can go to another process. Tasks with values that cannot be sent stay `here`."""
         for task in self._tasks:
             if isinstance(task.block, PythonValues) and not _travels(task.block):
                 here.append(task)
@@ -205,7 +208,7 @@ def _size(block: Block) -> int:
 
 
 def _sources(replies: Any) -> list[SourceLike]:
-    """The sources that a caller means: one, several, or replies."""
+    """The sources that the caller gave: one, several, or replies."""
     if isinstance(replies, str | Path | Store):
         return [replies]
     if (
@@ -215,7 +218,7 @@ def _sources(replies: Any) -> list[SourceLike]:
     ):
         return list(replies)
     if not isinstance(replies, Iterable):
-        raise TypeError(f"replies are a source or an iterable of replies, not {type(replies).__name__}")
+        raise TypeError(f"`replies` must be a source or an iterable of replies, not {type(replies).__name__}")
     return [replies]
 
 

@@ -1,7 +1,7 @@
-"""Conditions for CI: an expression such as `newly_refused > 0.5% and p < 0.05` enters, whether it holds leaves.
+"""Conditions for CI: decide whether an expression such as `newly_refused > 0.5% and p < 0.05` is true.
 
-Names stand for figures of a backtest; `.low` and `.high` are the ends of their intervals. A percentage is compared with a share, a
-plain number with a count. There is nothing else in the language: no calls, no attributes, no arithmetic.
+Names refer to figures of a backtest; `.low` and `.high` are the ends of their intervals. A percentage is compared with
+a share, a plain number with a count. The language has nothing else: no calls, no attributes, no arithmetic.
 """
 
 import operator
@@ -24,11 +24,11 @@ _WORDS = {"or": 1, "and": 2, "not": 3}
 
 
 class BadCondition(ValueError):
-    """An expression cannot be understood: says where, and which names there are."""
+    """An expression is not valid. The message says where, and lists the names."""
 
 
 class CountAndShare(msgspec.Struct, frozen=True):
-    """A figure of a backtest: as a count and as a share; None where it is not known or there is no such thing."""
+    """A figure of a backtest, as a count and as a share. None if it is unknown or does not apply."""
 
     count: float | None = None
     share: float | None = None
@@ -52,7 +52,7 @@ class Condition:
         self._items = _in_order(_items(text, names), text)
 
     def holds(self, figures: Mapping[str, CountAndShare]) -> bool:
-        """Whether it holds; a comparison with a figure that is not known does not."""
+        """Whether it is true. A comparison with an unknown figure is false."""
         stack: list[bool] = []
         for item in self._items:
             if isinstance(item, _Comparison):
@@ -65,7 +65,7 @@ class Condition:
         return stack[0]
 
     def unknown(self, figures: Mapping[str, CountAndShare]) -> list[str]:
-        """The names in it whose figures are not known."""
+        """The names in it that have unknown figures."""
         return [item.name for item in self._items if isinstance(item, _Comparison) and _figure(item, figures) is None]
 
 
@@ -80,7 +80,7 @@ def _compared(item: _Comparison, figures: Mapping[str, CountAndShare]) -> bool:
 
 
 def _items(text: str, names: Mapping[str, object]) -> list[_Item]:
-    """Comparisons, words and brackets, one after the other."""
+    """The comparisons, words and brackets in order."""
     tokens = _tokens(text)
     items: list[_Item] = []
     at = 0
@@ -129,23 +129,23 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
 
 
 def _in_order(items: list[_Item], text: str) -> list[_Item]:
-    """The items with each word after what it joins; brackets are gone."""
+    """The items in postfix order: each word after its operands, without brackets."""
     done: list[_Item] = []
     waiting: list[str] = []
     operand = True  # whether a comparison comes next
     for item in items:
         if isinstance(item, _Comparison):
-            _expect(text, "and or or is missing between two comparisons", holds=operand)
+            _expect(text, "write `and` or `or` between two comparisons", holds=operand)
             done.append(item)
             operand = False
         elif item in ("(", "not"):
-            _expect(text, f"and or or is missing before {item}", holds=operand)
+            _expect(text, f"write `and` or `or` before {item}", holds=operand)
             waiting.append(item)
         elif item == ")":
             _expect(text, "a comparison is missing before )", holds=not operand)
             while waiting and waiting[-1] != "(":
                 done.append(waiting.pop())
-            _expect(text, "there is a ) without a (", holds=bool(waiting))
+            _expect(text, "a ) does not have a matching (", holds=bool(waiting))
             waiting.pop()
         else:
             _expect(text, f"a comparison is missing before {item}", holds=not operand)
@@ -154,7 +154,7 @@ def _in_order(items: list[_Item], text: str) -> list[_Item]:
             waiting.append(item)
             operand = True
     _expect(text, "a comparison is missing at the end", holds=not operand)
-    _expect(text, "there is a ( without a )", holds="(" not in waiting)
+    _expect(text, "a ( does not have a matching )", holds="(" not in waiting)
     return done + waiting[::-1]
 
 
@@ -169,4 +169,4 @@ def _expect(text: str, otherwise: str, *, holds: bool) -> None:
 
 def _known(names: Mapping[str, object]) -> str:
     plain = [name for name in names if "." not in name]
-    return f"there are {', '.join(plain)}; rates also have .low and .high"
+    return f"the names are {', '.join(plain)}; rates also have .low and .high"

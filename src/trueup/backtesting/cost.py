@@ -1,7 +1,8 @@
-"""What a change would cost: what was observed of stored replies enters, an estimate at these rates leaves.
+"""Estimate the cost of a change from the rates observed in stored replies.
 
-A refused reply makes the model be asked again. How often it does, and what such an ask takes, is taken from the source: nothing is
-assumed, and what was not observed is None. An estimate is for the replies that were judged, and for a month at the same traffic.
+After a refused reply, the model is asked again. How often this happens, and what such an attempt takes, comes from the
+source: nothing is assumed, and unobserved figures are None. An estimate covers the judged replies, and a month at the
+same traffic.
 """
 
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import msgspec
 
 MONTH = 30 * 86_400.0
-_SHORTEST = 3_600.0  # a source that covers less time than an hour says nothing about a month
+_SHORTEST = 3_600.0  # a source of less than an hour cannot predict a month
 _AMOUNTS = ("tokens_in", "tokens_out", "cost", "latency")
 
 
 class Sums(msgspec.Struct):
-    """How many replies, and what they took."""
+    """A number of replies, and the totals of what they took."""
 
     replies: int = 0
     tokens_in: int = 0
@@ -28,19 +29,19 @@ class Sums(msgspec.Struct):
 
 
 class ObservedRates(msgspec.Struct):
-    """What a source says about asking again."""
+    """The observations of a source about retries."""
 
     all: Sums = msgspec.field(default_factory=Sums)
     again: Sums = msgspec.field(default_factory=Sums)
-    """Replies that were asked for because an earlier one was refused."""
+    """The number of replies that followed a refused one."""
     refused: int = 0
     more: int = 0
-    """Attempts beyond the first that requests say they took."""
+    """The number of further attempts that requests report."""
     first: float = 0.0
     last: float = 0.0
 
     def note(self, case: Any) -> None:
-        """Count in one stored reply, judged again or not."""
+        """Count one stored reply, judged again or not."""
         sums = self.all
         sums.replies += 1
         sums.tokens_in += case.tokens_in
@@ -59,7 +60,7 @@ class ObservedRates(msgspec.Struct):
             self.last = max(self.last, case.at)
 
     def add(self, other: "ObservedRates") -> None:
-        """Count in what another one has seen."""
+        """Add the counts of another instance."""
         self.all.add(other.all)
         self.again.add(other.again)
         self.refused += other.refused
@@ -70,10 +71,10 @@ class ObservedRates(msgspec.Struct):
 
     @property
     def asks_per_refusal(self) -> float | None:
-        """How many more asks followed a refused reply; None if nothing was refused.
+        """The mean number of further attempts after a refused reply; None if nothing was refused.
 
-        Where every attempt is stored, those after the first are counted. Where only the last one of a request is stored, the number of
-        attempts that it names is.
+        If every attempt is stored, this counts the attempts after the first. If only the last attempt of a request is
+        stored, it uses the number of attempts that the request reports.
         """
         if self.again.replies:
             return min(self.again.replies / self.refused, 10.0) if self.refused else None
@@ -81,22 +82,23 @@ class ObservedRates(msgspec.Struct):
         return self.more / refusals if refusals and self.more else None
 
     def per_ask(self, name: str) -> float | None:
-        """What one more ask takes of something, on average; None if the source does not say."""
+        """The mean use of a resource per further attempt; None if the source does not show it."""
         of = self.again if self.again.replies and getattr(self.again, name) else self.all
         amount = getattr(of, name)
         return amount / of.replies if of.replies and amount else None
 
     @property
     def span(self) -> float:
-        """How many seconds the source covers."""
+        """The number of seconds that the source covers."""
         return self.last - self.first
 
 
 def estimate(observed: ObservedRates, refused: int, accepted: int, share: float = 1.0) -> dict[str, Any]:
-    """What newly refused and newly accepted replies would cost, and save, at the rates observed.
+    """The cost of newly refused replies minus the savings of newly accepted ones, at the observed rates.
 
-    `share` says how much of the source was seen. Amounts of money are in millionths of your unit; None: not observed. `failed` are requests that
-    end without a valid reply, since not every refusal is followed by another ask.
+    `share` is the part of the source that was read. Amounts of money are in millionths of your unit; None means not
+    observed. `failed` are requests that end without a valid reply, since not every refusal is followed by another
+    attempt.
 
     >>> seen = ObservedRates(Sums(100, 5000, 1000, 0, 200.0), Sums(10, 600, 100, 0, 20.0), refused=20)
     >>> told = estimate(seen, refused=8, accepted=2)
@@ -118,7 +120,7 @@ def estimate(observed: ObservedRates, refused: int, accepted: int, share: float 
     whole = {"asks": asks, **told, "failed": failed}
     return {
         **whole,
-        # a request that ends without a valid reply is not charged to whoever made it
+        # a request that ends without a valid reply is not charged
         "quota": None if failed is None else {"requests": -failed, "tokens": told["tokens"], "cost": told["cost"]},
         "monthly": None
         if months is None

@@ -1,4 +1,4 @@
-"""The page of a backtest: a result enters, one HTML file that needs nothing else leaves; all text of replies is set as text."""
+"""The page of a backtest: takes a result and returns one self-contained HTML file. Text of replies is never markup."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ def page(found: "Backtest") -> str:
 
 
 def page_data(found: "Backtest") -> dict[str, Any]:
-    """What the page shows; numbers are written here, so that every view says the same."""
+    """The contents of the page. Numbers are formatted here, so that every view shows the same."""
     rates = {kind: found.rate(kind) for kind in (*FLIPS, "unchanged", "refused", "refused_before")}
     tests, cost, labels = found.tests, found.cost, found.labels
     clustered = tests["clustered"]
@@ -74,7 +74,7 @@ def page_data(found: "Backtest") -> dict[str, Any]:
 
 
 def _shown(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Examples as the page lists them: those with a label first, and equal replies once."""
+    """Examples in the page's order: those with a label first, and equal replies only once."""
     seen: dict[tuple[str, ...], dict[str, Any]] = {}
     for example in sorted(examples, key=lambda row: row["label"] == "unlabelled"):
         seen.setdefault(tuple(str(example[name]) for name in ("kind", "text", "reason", "state", "label")), example)

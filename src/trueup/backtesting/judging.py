@@ -1,7 +1,7 @@
-"""Judging one case under two contracts: a case enters, how its outcome changes leaves.
+"""Judge one case under two contracts, and return how its outcome changes.
 
-Clean replies take the short way: no verdict is made for them. A verdict that was recorded under the same fingerprint by this version of
-trueup is not made again. Nothing here raises: a check that does makes the case one that cannot be judged.
+Clean replies take a shortcut: no verdict is made for them. A recorded verdict with the same fingerprint and this
+version of trueup is reused. Nothing here raises: if a check raises, the case counts as one that cannot be judged.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,13 +26,13 @@ from trueup.verdict.verdict import Verdict
 
 Kind = Literal["same", "newly_refused", "newly_accepted", "value_changed", "unjudgeable"]
 FLIPS: tuple[Kind, ...] = ("newly_refused", "newly_accepted", "value_changed")
-_MOST = 20  # findings or places of one flip that are counted
+_MOST = 20  # the maximum number of findings or places per flip
 _NOTHING: Mapping[str, Any] = {}
 _CALLS = "calls"
 
 
 class CaseFindings(msgspec.Struct, frozen=True):
-    """What is wrong under one of the contracts."""
+    """An error under one of the contracts."""
 
     code: str
     rule: str
@@ -42,7 +42,7 @@ class CaseFindings(msgspec.Struct, frozen=True):
 
 
 class ValueChange(msgspec.Struct, frozen=True):
-    """A place where two accepted values differ, with what stands there; empty where nothing does."""
+    """A place where two accepted values differ, with both values; empty if a value is missing."""
 
     path: str
     before: Any
@@ -56,19 +56,20 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     was: bool = True
     now: bool = True
     found: tuple[CaseFindings, ...] = ()
-    """For a reply that is newly refused, why; for one that is newly accepted, why it was refused before."""
+    """The reasons of the refusal: of the new one for a newly refused reply, of the old one for a newly accepted
+    reply."""
     changes: tuple[ValueChange, ...] = ()
     reason: Reason | None = None
     error: str = ""
-    """Why a check raised, without the text of the error: it may quote the reply."""
+    """The check that raised and the error's type. The error's text is left out, because it may quote the reply."""
     verdicts: int = 0
-    """Verdicts that were made."""
+    """The number of verdicts made."""
     skipped: int = 0
-    """Verdicts that were not made, since they are recorded or the other contract is the same."""
+    """The number of verdicts that were reused, because they are recorded or the other contract is the same."""
 
 
 class Side(msgspec.Struct, frozen=True):
-    """The outcome under one contract; a clean reply has its value as it is `written`."""
+    """The outcome under one contract; `written` is the value of a clean reply."""
 
     ok: bool
     data: Any = None
@@ -102,7 +103,7 @@ class _Contract:
         self.needs = needs(contract)
 
     def knows(self, recorded: Recorded | None) -> bool:
-        """Whether a recorded outcome is what judging again would give."""
+        """Whether judging again would give the recorded outcome."""
         return (
             recorded is not None
             and bool(self.fingerprint)
@@ -128,7 +129,7 @@ class _Contract:
 
 
 class Pair:
-    """A new contract and an old one; without an old one, the recorded outcomes are the old ones."""
+    """A new contract and an old one. Without an old contract, the recorded outcomes are the old ones."""
 
     def __init__(self, new: Any, old: Any = None) -> None:
         self._new = _Contract(new)
@@ -136,7 +137,7 @@ class Pair:
         self.same = (
             self._old is not None and bool(self._new.fingerprint) and self._new.fingerprint == self._old.fingerprint
         )
-        # what was refused for saying nothing, or for not being complete, is refused under any contract
+        # empty and incomplete replies are refused under any contract
         self._refused = CaseOutcome("same", was=False, now=False, skipped=1 if old is None else 2)
 
     def judge(self, case: Case) -> CaseOutcome:
@@ -155,7 +156,7 @@ class Pair:
             return CaseOutcome("unjudgeable", reason=reason, error=str(bug_of(error) or type(error).__name__))
 
     def _lost(self, case: Case) -> Reason | None:
-        """Why the context of a case is not enough; None if it is."""
+        """The reason why the context of a case is not enough; None if it is."""
         if not case.missing:
             return None
         sides = [side for side in (self._new, self._old) if side is not None and not side.knows(case.recorded)]
@@ -175,7 +176,7 @@ class Pair:
             made = now.made + was.made
             skipped = (1 if self._old is None else 2) - made
         if _lacks_source(now) is not _lacks_source(was):
-            return CaseOutcome("unjudgeable", reason="no_source")  # nothing says what the verdict would have been
+            return CaseOutcome("unjudgeable", reason="no_source")  # the verdict would be unknown
         if was.ok is not now.ok:
             kind: Kind = "newly_accepted" if now.ok else "newly_refused"
             return CaseOutcome(kind, was.ok, now.ok, _found(was if now.ok else now), (), None, "", made, skipped)
@@ -192,7 +193,7 @@ _PASSED = CaseOutcome("same", verdicts=2)
 
 
 def _lacks_source(side: Side) -> bool:
-    """Whether a verdict that was made now says that there was no source to judge by; one that was recorded had none either."""
+    """Whether a new verdict says that there was no source to judge by. A recorded verdict did not have one either."""
     return (
         bool(side.made)
         and not side.ok
@@ -201,7 +202,7 @@ def _lacks_source(side: Side) -> bool:
 
 
 def _found(side: Side) -> tuple[CaseFindings, ...]:
-    """The errors of a side; those of a record may have lost some of what they said."""
+    """The errors of a side. Errors of a record may lack some of their data."""
     found = []
     for each in islice((one for one in side.findings if _is_error(one)), _MOST):
         row = each if isinstance(each, dict) else {
@@ -226,7 +227,7 @@ def _is_error(found: Any) -> bool:
 
 
 def _changes(was: Side, now: Side) -> tuple[ValueChange, ...]:
-    """The places where two accepted values differ; a record that did not keep its value differs in none."""
+    """The places where two accepted values differ; empty for a record without its value."""
     before, after = was.value, now.value
     told: list[ValueChange] = []
     if (was.made or before is not None) and not _is_written_alike(before, after):
@@ -243,7 +244,7 @@ def _changes(was: Side, now: Side) -> tuple[ValueChange, ...]:
 
 
 def _is_written_alike(before: Any, after: Any) -> bool:
-    """Whether two values are the same to the letter, as most are; to look for differences takes longer."""
+    """Whether two values are exactly the same, as most are. Searching for differences takes longer."""
     try:
         return dumps(before) == dumps(after)
     except TypeError:  # an integer of many digits, or half a surrogate pair
@@ -258,5 +259,5 @@ def _calls(calls: Any) -> list[Any]:
 
 
 def shown_value(value: Any) -> Any:
-    """A value of a change as it is reported; None where there is none."""
+    """A value of a change for the report; None if it is missing."""
     return None if value is ABSENT else value

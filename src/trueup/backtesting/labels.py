@@ -1,7 +1,9 @@
-"""Labels beside flips: what people said about a case and how its outcome changes enter; whether that is better or worse leaves.
+"""Labels of flips: takes people's labels for a case and the change of its outcome, and returns whether it is better or
+worse.
 
-`right` and `wrong` speak of a decision: the one that the label names, else the recorded one. From them follows whether the reply ought to pass, and from that whether a
-flip is an improvement. Labels that disagree as often as they agree say nothing.
+`right` and `wrong` are about a decision: the one that the label names, or otherwise the recorded one. They show whether
+the reply should pass, and this shows whether a flip is an improvement. Labels that disagree as often as they agree do
+not count.
 """
 
 from typing import Literal
@@ -14,7 +16,7 @@ Mark = Literal["better", "worse", "unlabelled"]
 
 
 def mark_of(case: Case, judged: CaseOutcome) -> Mark:
-    """Whether a flip is better or worse than before, as far as labels tell.
+    """Whether a flip is better or worse than before, if labels show it.
 
     >>> refused = Case("1", "x", labels=(Label("1", "wrong"),))
     >>> mark_of(refused, CaseOutcome("newly_accepted", was=False))
@@ -23,15 +25,15 @@ def mark_of(case: Case, judged: CaseOutcome) -> Mark:
     passes = ought_to_pass(case, was=judged.was)
     if passes is None:
         return "unlabelled"
-    if (
-        judged.kind == "value_changed"
-    ):  # another value than one that was right; of a wrong one nobody knows what it should be
+    if judged.kind == "value_changed":  # a right value became another one; the correct form of a wrong value is unknown
         return "worse" if passes else "unlabelled"
     return "better" if passes is judged.now else "worse"
 
 
 def ought_to_pass(case: Case, *, was: bool) -> bool | None:
-    """Whether a reply should be accepted, as people say; None if they do not. `was` is the decision if nobody noted which it was."""
+    """Whether a reply should be accepted according to people; None if unknown. `was` is the decision if the label names
+    none.
+    """
     if not case.labels:
         return None
     whole = [label for label in case.labels if not label.subject and label.outcome in (RIGHT, WRONG)]
@@ -42,7 +44,7 @@ def ought_to_pass(case: Case, *, was: bool) -> bool | None:
 
 
 def _by_findings(case: Case) -> bool | None:
-    """The same for a refused reply from labels of its findings: it should pass if every error of it is wrong."""
+    """The same for a refused reply from labels of its findings: it should pass if every error is wrong."""
     said: dict[str, list[bool]] = {}
     for label in case.labels:
         if label.subject and label.outcome in (RIGHT, WRONG):
@@ -58,7 +60,7 @@ def _by_findings(case: Case) -> bool | None:
 
 
 def words_of(labels: tuple[Label, ...]) -> set[str]:
-    """The labels of people's own, and what happened downstream.
+    """People's own labels, and downstream outcomes.
 
     >>> sorted(words_of((Label("1", "right"), Label("1", "refunded"))))
     ['refunded']

@@ -1,4 +1,4 @@
-"""A backtest as Markdown, for a pull request: a result enters, a text leaves in which nothing from a reply can become markup."""
+"""A backtest as Markdown, for a pull request. Text from replies cannot become markup."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ def markdown(found: "Backtest") -> str:
         _counts(found),
     ]
     if not found.complete:
-        parts.insert(1, f"> Not complete: {percent(found.share)} of the sources were read, in a random order.")
+        parts.insert(1, f"> Not complete: {percent(found.share)} of the sources were read, in random order.")
     if found.flips:
         parts.append(_reasons(found))
     parts += [_statistics(found), _labels(found), _cost(found), _others(found)]
@@ -31,7 +31,7 @@ def markdown(found: "Backtest") -> str:
 
 
 def code(text: str) -> str:
-    """Text from outside as code, whatever it holds; also in a cell of a table.
+    """Any untrusted text as code, also in a cell of a table.
 
     >>> print(code("a|b `c`"))
     ``a\\|b `c` ``
@@ -47,7 +47,7 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A sentence of ours without anything that could be markup."""
+    """One of our sentences, without anything that could be markup."""
     return safe_line(text).replace("|", "\\|").replace("<", "&lt;")
 
 
@@ -63,7 +63,7 @@ def _counts(found: "Backtest") -> str:
 
 
 def _reasons(found: "Backtest") -> str:
-    """What flips and why, an example of each behind a fold."""
+    """The flips with their reasons, and an example of each in a fold."""
     rows = found.groups["reason"]
     lines = ["| what flips | replies | direction | example |", "| --- | ---: | --- | --- |"]
     lines += [
@@ -132,7 +132,7 @@ def _cost(found: "Backtest") -> str:
 
 
 def _others(found: "Backtest") -> str:
-    """Flips by model, state, tenant and path, behind folds."""
+    """Flips by model, state, tenant and path, in folds."""
     parts = []
     for name in ("model", "state", "tenant", "path"):
         rows = found.groups[name]

@@ -1,7 +1,7 @@
-"""What a contract must know beside a reply: a contract enters, the names of the context that its verdict can depend on leave.
+"""The needs of a contract: takes a contract and returns the names of context that its verdict can depend on.
 
-A stored reply whose context is gone can be judged again by a contract that does not look at it, and by no other. `ANYTHING` stands for
-code of the user's own, which may look at whatever it is given.
+A stored reply without its context can be judged again only by a contract that does not use the context. `ANYTHING`
+stands for the user's own code, which may use any context.
 """
 
 from typing import Any
@@ -12,13 +12,13 @@ from trueup.contract.meaning.meaning import Meaning
 from trueup.expressions.language import compile_expression
 
 ANYTHING = "anything"
-# What names in the expression of a reply rule are taken from.
+# The sources of names in the expression of a reply rule.
 _LOOKS_AT = {
     "first": {"first", "history"}, "question": {"question", "history"}, "state": {"state"}, "data": {"data"},
 }  # fmt: skip
 _SURE = frozenset(
     {ANYTHING, "input"}
-)  # of verdicts that do not say what they were made with, these cannot be taken for absent
+)  # for verdicts without a record of their context, these names may have been present
 
 
 def needs(contract: Any) -> frozenset[str]:
@@ -38,13 +38,13 @@ def needs(contract: Any) -> frozenset[str]:
         if sees_fields(contract.schema, meaning):
             found.add("input")
         if meaning.states is not None:
-            found |= {"state", "data", "history", "input"}  # a unit may have the state among its own fields
+            found |= {"state", "data", "history", "input"}  # a unit may have the state in its own fields
         for score in meaning.scores.values():
             found |= score.looks_at
         if meaning.grounding is not None:
             found |= meaning.grounding.looks_at
     if contract.schema is not None and contract.schema.own_code.around:
-        found.add(ANYTHING)  # a validator of a type that takes `info` sees the context
+        found.add(ANYTHING)  # a type's validator that takes `info` sees the context
     if contract.tools:
         found |= {"history", "expected_sequence"}
     elif contract.schema is None:
@@ -53,20 +53,23 @@ def needs(contract: Any) -> frozenset[str]:
 
 
 def _of_checks(meaning: Meaning) -> set[str]:
-    """What the checks and the custom rules of a reply may look at: functions at anything, expressions at the names in them."""
+    """The context that checks and custom rules of a reply may use: functions use anything, expressions use the names in
+    them.
+    """
     if meaning.checks:
         return {ANYTHING}
     if meaning.reply is None or not meaning.reply.asks:
         return set()
     settings = getattr(meaning.reply, "settings", None)
     rules = () if settings is None else settings.custom
-    if not rules or not all(isinstance(rule.source, str) for rule in rules):  # the environment may switch some on
+    if not rules or not all(isinstance(rule.source, str) for rule in rules):  # environment variables may switch some on
         return {ANYTHING}
     return set().union(*(_LOOKS_AT.get(name, ()) for rule in rules for name in compile_expression(rule.source).names))
 
 
 def lost(wanted: frozenset[str], missing: tuple[str, ...]) -> int | None:
-    """Which of the missing names stands in the way, by its place; None if none does. `?` says that nobody knows what there was.
+    """The first missing name that the contract needs; None if it needs none of them. `?` means that the context is
+    unknown.
 
     >>> lost(frozenset({"history"}), ("state", "history")), lost(frozenset({"history"}), ("?",))
     (1, None)
@@ -78,7 +81,7 @@ def lost(wanted: frozenset[str], missing: tuple[str, ...]) -> int | None:
 
 
 def runs_own_code(contract: Any) -> bool:
-    """Whether judging runs code of the user's own, which may hang or end its process.
+    """Whether judging runs the user's own code, which may hang or end its process.
 
     >>> runs_own_code(Contract({"type": "object"})), runs_own_code(Contract(True, checks=[lambda verdict: None]))
     (False, True)

@@ -1,6 +1,6 @@
-"""The result of a backtest: what was counted enters, rates with intervals, tests, groups, labels and cost leave.
+"""The result of a backtest: turns counts into rates with intervals, tests, groups, labels and cost.
 
-Every figure is worked out when it is asked for, so the result of a backtest that is still under way is the same object, refined.
+Every figure is computed on request, so a running backtest refines the same object.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from trueup.statistics.clusters import Clustered
 from trueup.statistics.proportions import clustered_wilson, mcnemar, tost_paired, wilson
 
 Row = dict[str, Any]
-_NAMED = 100_000  # conversations that are told apart by name
-_BUCKETS = 65_536  # for those beyond; some share one, which keeps the intervals valid
+_NAMED = 100_000  # conversations that are distinguished by name
+_BUCKETS = 65_536  # for further conversations; some share one, which keeps the intervals valid
 RATES = ("newly_refused", "newly_accepted", "value_changed", "flips", "refused", "refused_before")
 AMOUNTS = ("asks", "tokens", "cost", "latency")
 NAMES: Mapping[str, object] = dict.fromkeys(
@@ -31,7 +31,7 @@ NAMES: Mapping[str, object] = dict.fromkeys(
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """How many of the judged replies, as a share with its interval."""
+    """A number of judged replies, as a share with its interval."""
 
     count: int
     n: int
@@ -77,26 +77,26 @@ class Conversations:
 
 
 class Backtest:
-    """What flips between two contracts over stored replies.
+    """The flips between two contracts over stored replies.
 
-    `total` replies are `judged`, or counted under `unjudgeable` with the reason; nothing else happens to one. `backtest` makes it, for a
-    contract called `new` and an `old` one (None: the recorded outcomes) over `sources`; refusal rates within the `margin`, 1 % by default,
-    count as equivalent.
+    Each of the `total` replies is `judged`, or counted under `unjudgeable` with the reason. `backtest` makes this
+    object for a contract called `new` and an `old` one (None: the recorded outcomes) over `sources`. Refusal rates
+    within the `margin`, 1 % by default, count as equivalent.
     """
 
     def __init__(self, new: str, old: str | None, sources: tuple[str, ...], margin: float = 0.01) -> None:
         self.new = new
         """The name of the new contract."""
         self.old = old
-        """The name of the old contract; None: the recorded outcomes are compared with."""
+        """The name of the old contract; None if the recorded outcomes are the old ones."""
         self.sources = sources
         self.margin = margin
-        """How far the refusal rates may differ and still count as equivalent."""
+        """Refusal rates count as equivalent if they differ by no more than this."""
         self.same = False
         """Whether both contracts have the same fingerprint, so that nothing can flip."""
         self.done = 0
         self.blocks = 0
-        """Blocks of the sources that were read, and all of them; the order is random, so a part of them is a fair sample."""
+        """The number of blocks read, and of all blocks; their order is random, so a part of them is a fair sample."""
         self.seconds = 0.0
         self.complete = False
         self.tally = FlipTally()
@@ -104,7 +104,7 @@ class Backtest:
         self._by_block = Clustered()
 
     def take(self, tally: FlipTally) -> None:
-        """Add what came of a block."""
+        """Add the results of a block."""
         self.tally.add(tally)
         self._conversations.add(tally)
         refused, accepted = tally.kinds["newly_refused"], tally.kinds["newly_accepted"]
@@ -127,7 +127,7 @@ class Backtest:
 
     @property
     def unjudgeable(self) -> dict[Reason, int]:
-        """The other replies, by reason; most first."""
+        """The other replies by reason, most frequent first."""
         return {reason: n for reason, n in self.tally.unjudgeable.most_common()}  # noqa: C416 - in the order of their number
 
     @property
@@ -157,16 +157,17 @@ class Backtest:
 
     @property
     def share(self) -> float:
-        """How much of the sources was read: 1 when the backtest is complete."""
+        """The share of the sources that was read; 1 for a complete backtest."""
         return 1.0 if self.complete or not self.blocks else self.done / self.blocks
 
     # -- statistics ----------------------------------------------------------------------------
 
     def rate(self, kind: str, confidence: float = 0.95) -> Rate:
-        """The share of judged replies of a kind with its Wilson interval, on effective counts where conversations have several replies.
+        """The share of judged replies of a kind with its Wilson interval, on effective counts if conversations have
+        several replies.
 
-        `kind` is `newly_refused`, `newly_accepted`, `value_changed`, `flips`, `unchanged`, `refused` or `refused_before`; `confidence` is
-        that of the interval, 95 % by default.
+        `kind` is `newly_refused`, `newly_accepted`, `value_changed`, `flips`, `unchanged`, `refused` or
+        `refused_before`; `confidence` is the confidence level of the interval, 95 % by default.
         """
         n = self.judged
         counts: dict[str, int] = {
@@ -177,7 +178,7 @@ class Backtest:
             "refused_before": self.tally.was_refused,
         }
         if kind not in counts:
-            raise ValueError(f"there is no rate {kind!r}; there are {', '.join(counts)}")
+            raise ValueError(f"unknown rate {kind!r}; the rates are {', '.join(counts)}")
         k = counts[kind]
         design = self.design_effect
         if design > 1:
@@ -188,14 +189,14 @@ class Backtest:
 
     @property
     def clustered(self) -> bool:
-        """Whether replies come in conversations with several of them."""
+        """Whether there are conversations with several replies."""
         return self._conversations.several
 
     @property
     def design_effect(self) -> float:
-        """How many times larger variances are than those of independent replies; at least 1.
+        """The ratio of the variances to the variances of independent replies; at least 1.
 
-        While only some blocks are read, what the replies of a block have in common counts as well.
+        Before all blocks are read, the similarity of replies within a block counts as well.
         """
         designs = [1.0]
         if self.clustered:
@@ -226,13 +227,13 @@ class Backtest:
 
     @property
     def p(self) -> float:
-        """The p-value of "both directions are equally likely", by conversation where that matters."""
+        """The p-value of "both directions are equally likely", by conversation if that matters."""
         tests = self.tests
         return float((tests["clustered"] or tests["mcnemar"])["p"])
 
     @property
     def equivalent(self) -> bool:
-        """Whether the refusal rates are shown to differ by less than the margin."""
+        """Whether the data shows that the refusal rates differ by less than the margin."""
         tests = self.tests
         return bool((tests["clustered"] or tests["equivalence"])["equivalent"])
 
@@ -240,7 +241,9 @@ class Backtest:
 
     @property
     def groups(self) -> dict[str, list[Row]]:
-        """Flips by reason (a code with its rule or path), code, rule, path, model, state and tenant: direction, key, how many, and an example; most first."""
+        """Flips by reason (a code with its rule or path), code, rule, path, model, state and tenant, each with its
+        direction, key, count and an example; most frequent first.
+        """
         told: dict[str, list[Row]] = {name: [] for name in DIMENSIONS}
         for (name, kind, key), (count, _, example) in self.tally.groups.items():
             row: Row = {"kind": kind, "key": key, "count": count, "example": example}
@@ -253,7 +256,7 @@ class Backtest:
 
     @property
     def examples(self) -> dict[str, list[Row]]:
-        """Some flips of each direction, chosen at random, the same ones each time."""
+        """Some flips of each direction, chosen at random, but always the same ones."""
         return {
             kind: [example for _, _, example in sorted(kept, key=lambda entry: (-entry[0], entry[1]))]
             for kind, kept in self.tally.examples.items()
@@ -261,7 +264,9 @@ class Backtest:
 
     @property
     def labels(self) -> Row:
-        """What people say of the flips: better, worse or not labelled, in all and by direction; other labels and outcomes beside."""
+        """The labels of the flips: better, worse or not labelled, in total and by direction; also other labels and
+        outcomes.
+        """
         marks = self.tally.marks
         by_kind = {kind: {mark: marks[kind, mark] for mark in ("better", "worse", "unlabelled")} for kind in FLIPS}
         return {
@@ -274,13 +279,13 @@ class Backtest:
 
     @property
     def cost(self) -> Row:
-        """What the change would cost at the rates observed; None for what was not observed."""
+        """The cost of the change at the observed rates; None for unobserved figures."""
         return estimate(self.tally.observed, self.newly_refused, self.newly_accepted, self.share)
 
     # -- conditions ----------------------------------------------------------------------------
 
     def figures(self) -> dict[str, CountAndShare]:
-        """Every figure that a condition may name."""
+        """All figures that a condition may name."""
         n = self.judged
         told: dict[str, CountAndShare] = {}
         for name in RATES:
@@ -314,14 +319,16 @@ class Backtest:
         return told
 
     def fails(self, expression: str) -> bool:
-        """Whether a condition holds: an `expression` such as `newly_refused > 0.5%`; `newly_refused.high` is the upper end of the interval."""
+        """Whether a condition is true: an `expression` such as `newly_refused > 0.5%`; `newly_refused.high` is the
+        upper end of the interval.
+        """
         return Condition(expression, NAMES).holds(self.figures())
 
     # -- in other forms ------------------------------------------------------------------------
 
     @property
     def conclusion(self) -> str:
-        """What it comes to, in one sentence."""
+        """The result in one sentence."""
         from trueup.backtesting.words import conclusion
 
         return conclusion(self)
@@ -360,7 +367,7 @@ class Backtest:
         return markdown(self)
 
     def to_html(self) -> str:
-        """The backtest as a page that needs nothing else."""
+        """The backtest as a self-contained HTML page."""
         from trueup.backtesting.html import page
 
         return page(self)

@@ -1,7 +1,7 @@
-"""Counting flips: judged cases enter, counts, groups and a few examples leave; tallies of blocks are added up.
+"""Count flips: turns judged cases into counts, groups and a few examples. Tallies of blocks can be added.
 
-Examples are chosen by a hash of the case, so they are a random sample, and the same ones on any engine. Memory does not grow with
-the number of replies: groups and conversations beyond a limit are counted together.
+Examples are chosen by a hash of the case, so they are a random sample and the same on any engine. Memory does not grow
+with the number of replies: groups and conversations beyond a limit are counted together.
 """
 
 import heapq
@@ -26,7 +26,7 @@ Example = dict[str, Any]
 
 
 class FlipTally:
-    """What came of some cases."""
+    """The results of some cases."""
 
     def __init__(self, *, lines: bool = False, most: int = EXAMPLES) -> None:
         self._most = most
@@ -39,7 +39,7 @@ class FlipTally:
         self.verdicts = 0
         self.skipped = 0
         self.groups: dict[tuple[str, str, str], list[Any]] = {}
-        """For a dimension, a direction and a key: how many, the rank of the example, and the example."""
+        """For a dimension, a direction and a key: the count, the rank of the example, and the example."""
         self.of: Counter[tuple[str, str]] = Counter()
         """Judged cases by model, state and tenant."""
         self.examples: dict[str, list[tuple[int, str, Example]]] = {kind: [] for kind in FLIPS}
@@ -48,7 +48,7 @@ class FlipTally:
         self.words: Counter[tuple[str, str]] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.conversations: dict[str, list[int]] = {}
-        """By conversation: judged cases, newly refused ones, newly accepted ones."""
+        """By conversation: the numbers of judged, newly refused and newly accepted cases."""
         self.alone = [0, 0, 0]
         self.observed = ObservedRates()
         self.flips: list[bytes] | None = [] if lines else None
@@ -116,7 +116,7 @@ class FlipTally:
             )
 
     def add(self, other: "FlipTally") -> None:
-        """Add what another tally has counted, but for its conversations, which are for whoever clusters."""
+        """Add the counts of another tally, except its conversations, which `result.py` adds to clusters."""
         self.total += other.total
         for name in ("kinds", "unjudgeable", "marks"):
             getattr(self, name).update(getattr(other, name))
@@ -142,14 +142,14 @@ class FlipTally:
 
 
 def _count_in(counts: "Counter[Any]", more: "Counter[Any]") -> None:
-    """Add counts; of those under new keys, as many as there is room for: names may be as many as replies."""
+    """Add counts. New keys are added only up to a limit, because there may be as many names as replies."""
     for key, n in more.items():
         if key in counts or len(counts) < _NAMES:
             counts[key] += n
 
 
 def _keep(kept: list[tuple[int, str, Example]], entry: tuple[int, str, Example], most: int) -> None:
-    """Keep the examples with the smallest ranks; a heap with the largest of them on top."""
+    """Keep the examples with the smallest ranks, in a heap with the largest rank on top."""
     is_full = len(kept) >= most
     if is_full and (not kept or entry[:2] <= kept[0][:2]):
         return
@@ -162,7 +162,7 @@ def _keep(kept: list[tuple[int, str, Example]], entry: tuple[int, str, Example],
 
 
 def _keys(case: Case, judged: CaseOutcome) -> dict[str, list[str]]:
-    """What a flip counts under; each key once."""
+    """The keys that a flip counts under, without duplicates."""
     paths = [found.path for found in judged.found] or [change.path for change in judged.changes]
     keys = {
         "reason": [_reason(found) for found in judged.found] or paths,
@@ -177,12 +177,12 @@ def _keys(case: Case, judged: CaseOutcome) -> dict[str, list[str]]:
 
 
 def _reason(found: CaseFindings) -> str:
-    """A code with what tells its findings apart: a rule, or for a schema the place in the value."""
+    """A code with the detail that distinguishes its findings: a rule, or for a schema the place in the value."""
     return f"{found.code} {found.path if found.code[0] == 'V' or not found.rule else found.rule}"
 
 
 def example_of(case: Case, judged: CaseOutcome, mark: str) -> Example:
-    """A flip as it is shown: what the reply says, with the place that matters marked."""
+    """A flip for display: the reply's text, with the relevant place marked."""
     first = judged.found[0] if judged.found else None
     span = next((found.span for found in judged.found if found.span), None)
     text, marked = excerpt(case.text, span)
@@ -208,7 +208,7 @@ def _word(ok: bool) -> str:  # noqa: FBT001 - its only value
 
 
 def _short(value: Any) -> str:
-    """A value as JSON, cut if it is long; empty if there is none."""
+    """A value as JSON, cut if it is long; empty without a value."""
     value = shown_value(value)
     if value is None:
         return ""
@@ -220,7 +220,7 @@ def _short(value: Any) -> str:
 
 
 def excerpt(text: str, span: tuple[int, int] | None, most: int = _EXCERPT) -> tuple[str, list[int] | None]:
-    """A stretch of a text around a span, and where the span is in it.
+    """The part of a text around a span, and the position of the span in it.
 
     >>> excerpt("abcdefghij", (6, 8), 4)
     ('…fghi…', [2, 4])

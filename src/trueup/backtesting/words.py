@@ -1,4 +1,6 @@
-"""The words of a backtest: its figures enter, short texts for people leave; the same ones on a terminal, in Markdown and on a page."""
+"""The words of a backtest: turns figures into short texts for people, the same in a terminal, in Markdown and on a
+page.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +12,13 @@ if TYPE_CHECKING:
     from trueup.backtesting.result import Backtest, Rate
 
 EVIDENT = frozenset({"E001", "E002", "E003", "E004"})
-"""Findings whose message says what the source has."""
+"""Codes of findings with messages that quote the source."""
 KINDS = {"newly_refused": "newly refused", "newly_accepted": "newly accepted", "value_changed": "another value"}
 _MILLION = 1_000_000
 
 
 def percent(share: float, more: int = 0) -> str:
-    """A share in percent, with as many digits as it needs, and some `more`.
+    """A share in percent, with as many digits as it needs, plus `more` digits.
 
     >>> percent(0.5), percent(0.0123), percent(0.00021), percent(0.0), percent(0.9999)
     ('50 %', '1.2 %', '0.021 %', '0 %', '99.99 %')
@@ -35,14 +37,14 @@ def percent(share: float, more: int = 0) -> str:
 
 
 def interval(rate: "Rate") -> str:
-    """The interval of a rate, with as many digits as tell its ends apart: `0.81–0.98 %`."""
+    """The interval of a rate, with enough digits to distinguish its ends: `0.81–0.98 %`."""
     ends = [(percent(rate.low, more), percent(rate.high, more)) for more in range(4)]
     low, high = next(((low, high) for low, high in ends if low != high), ends[0])
     return f"{low.removesuffix(' %')}–{high}"
 
 
 def some_of(names: "Sequence[str]", most: int = 5) -> list[str]:
-    """The first of many names, and how many more there are.
+    """The first of many names, and the number of the others.
 
     >>> some_of(["a", "b", "c"], 2)
     ['a', 'b', '1 more']
@@ -83,7 +85,7 @@ def duration(seconds: float) -> str:
 
 
 def amounts(cost: dict[str, Any]) -> list[tuple[str, str]]:
-    """The amounts of a cost, in words; `unknown` for what was not observed."""
+    """The amounts of a cost in words; `unknown` for unobserved amounts."""
     rows = (
         ("asks", "asks", signed),
         ("tokens", "tokens", signed),
@@ -95,12 +97,12 @@ def amounts(cost: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def how_computed(cost: dict[str, Any]) -> str:
-    """How the cost was worked out, from what."""
+    """How the cost was computed, and from which observations."""
     seen = cost["observed"]
     rate = seen["asks_per_refusal"]
     if rate is None:
-        return "unknown: no request of these sources was asked again, so nothing says what a refusal costs"
-    told = f"(newly refused − newly accepted) × {rate:.2f} more asks per refusal, as observed in {seen['replies']:,} replies"
+        return "unknown: no request in these sources was retried, so the cost of a refusal was not observed"
+    told = f"(newly refused − newly accepted) × {rate:.2f} retries per refusal, as observed in {seen['replies']:,} replies"
     each = []
     if seen["tokens_per_ask"] is not None:
         each.append(f"{seen['tokens_per_ask']:,.0f} tokens")
@@ -112,12 +114,12 @@ def how_computed(cost: dict[str, Any]) -> str:
 
 
 def conclusion(found: "Backtest") -> str:
-    """What it comes to, in one sentence."""
+    """The result in one sentence."""
     if not found.judged:
         return (
             "No reply could be judged under both contracts."
             if found.total
-            else "The sources hold no reply that was selected."
+            else "The sources contain no replies that match the selection."
         )
     over = f"of {found.judged:,} judged replies"
     if found.same:
@@ -147,5 +149,5 @@ def _listed(parts: list[str]) -> str:
 
 
 def reasons(found: "Backtest") -> list[tuple[int, str]]:
-    """Why replies could not be judged, most first."""
+    """The reasons why replies could not be judged, most frequent first."""
     return [(n, REASONS[reason]) for reason, n in found.unjudgeable.items()]

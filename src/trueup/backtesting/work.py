@@ -1,6 +1,7 @@
-"""Work: one block of cases is judged under both contracts and becomes a tally; the same in this process, in a worker and on a cluster.
+"""Work: judge one block of cases under both contracts and return a tally, in this process, in a worker or on a cluster.
 
-A case that hung or ended its worker before is condemned by its number in the block: it is counted with its reason and not judged again.
+A case that hung or ended its worker is marked by its number in the block: it is counted with the reason and not judged
+again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ class BlockRef(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A block to be judged, and the cases in it that are not to be: their number, and a code that says why."""
+    """A block to judge, and the cases in it to skip: their numbers, and codes for the reasons."""
 
     piece: BlockRef
     block: Block
@@ -34,7 +35,7 @@ class Task(NamedTuple):
 
 
 class Specs(NamedTuple):
-    """How the two contracts are made; together they travel as one contract of a sift does."""
+    """How to make the two contracts. They are sent to workers together, as one contract of a sift is."""
 
     new: ContractSpec
     old: ContractSpec | None = None
@@ -51,7 +52,9 @@ class Specs(NamedTuple):
 
 
 class BacktestJob(NamedTuple):
-    """What all blocks share; with `lines`, each flip is written as a line. `examples` of each direction are kept."""
+    """The settings for all blocks. With `lines`, each flip is written as a line. `examples` flips of each direction are
+    kept.
+    """
 
     spec: Specs
     selection: Selection
@@ -72,7 +75,7 @@ class Beat(Protocol):
 
 
 def judge_block(job: BacktestJob, pair: Pair, task: Task, beat: Beat) -> BlockTally:
-    """Judge the cases of a block; the number of each stands in `beat` while it is judged."""
+    """Judge the cases of a block. While a case is judged, `beat` contains its number."""
     tally = FlipTally(lines=job.lines, most=job.examples)
     condemned = task.condemned
     judge, note = pair.judge, tally.note
@@ -89,7 +92,7 @@ def judge_block(job: BacktestJob, pair: Pair, task: Task, beat: Beat) -> BlockTa
 def judge_blocks(
     job: BacktestJob, connection: Any, beat: Any, megabytes: int, closing: list[Any], at_start: Any
 ) -> None:  # fmt: skip
-    """The life of a worker."""
+    """The loop of a worker process."""
 
     def opened() -> Any:
         pair = job.spec.open()
@@ -99,7 +102,7 @@ def judge_blocks(
 
 
 def on_pool(job: BacktestJob, tasks: Iterator[Task], workers: int, guard: UnitLimits) -> Iterator[BlockTally]:
-    """Judge blocks on processes of this machine; tallies come in any order."""
+    """Judge blocks in processes on this machine; tallies arrive in any order."""
     pool = WorkerPool(job, guard, work=judge_blocks)
     try:
         yield from pool.run(tasks, workers)
@@ -110,8 +113,8 @@ def on_pool(job: BacktestJob, tasks: Iterator[Task], workers: int, guard: UnitLi
 def on_ray(
     job: BacktestJob, tasks: Iterator[Task], workers: int, guard: UnitLimits, address: str
 ) -> Iterator[BlockTally]:
-    """Judge blocks as tasks of Ray; workers read the sources themselves."""
-    from trueup.batch.engines.packing import pack  # only where a cluster is asked for
+    """Judge blocks as Ray tasks; workers read the sources themselves."""
+    from trueup.batch.engines.packing import pack  # only if a cluster is requested
     from trueup.batch.engines.ray import carry, packed_parcel
 
     first = next(tasks, None)
@@ -130,7 +133,7 @@ def on_ray(
 
 
 class NodeInput(NamedTuple):
-    """What every node of a cluster gets once."""
+    """The data that every node of a cluster receives once."""
 
     version: str
     job: BacktestJob
@@ -139,7 +142,7 @@ class NodeInput(NamedTuple):
     """The modules of the two contracts."""
 
     def desk(self) -> "BlockJudge":
-        """What answers tasks on a node."""
+        """The object that handles tasks on a node."""
         from trueup.batch.engines.packing import unpack
 
         new, old = self.job.spec
@@ -148,14 +151,14 @@ class NodeInput(NamedTuple):
 
 
 class BlockJudge:
-    """Judges the blocks that come to a node, in a process of their own."""
+    """Judges the blocks that a node receives, in a separate process."""
 
     def __init__(self, job: BacktestJob, guard: UnitLimits) -> None:
-        job.spec.open()  # says now if a contract cannot be used here
+        job.spec.open()  # raises now if a contract cannot be used here
         self._pool = WorkerPool(job, guard, work=judge_blocks)
 
     def judged(self, task: Task) -> Any:
-        """The tally of a block, or why there is none."""
+        """The tally of a block, or the reason why there is none."""
         import socket
 
         from trueup.batch.engines.node_worker import RangeFailure

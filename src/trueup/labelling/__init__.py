@@ -1,1 +1,1 @@
-"""What people say about verdicts: which replies to show them, and what their answers are worth."""
+"""Labels of people about verdicts: choose replies to show, store the answers, and summarize them."""

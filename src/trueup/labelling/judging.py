@@ -1,6 +1,7 @@
-"""Verdicts for replies that have none: cases and a contract enter, the cases leave with what the contract decides.
+"""Add verdicts to replies without one: takes cases and a contract, and returns the cases with the contract's decisions.
 
-A verdict that was recorded stays: labels are about the decision that was made. A check that raises leaves its case without one.
+Recorded verdicts stay, because labels are about the decision that was made. If a check raises, its case stays without a
+verdict.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ from trueup.material.case import Case, Recorded
 
 
 def with_verdicts(cases: Iterable[Case], contract: Any) -> Iterator[Case]:
-    """The cases, those without a verdict judged by a contract.
+    """The cases; those without a verdict are judged by a contract.
 
     >>> from trueup import Contract
     >>> [case.recorded.ok for case in with_verdicts([Case("1", "{}"), Case("2", "no")], Contract(True))]

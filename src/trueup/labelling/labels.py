@@ -1,7 +1,7 @@
-"""Labels in and out: JSONL files of labels, and the store. A label that is written is on disk when the call returns.
+"""Read and write labels in JSONL files and in the store. When a write returns, the label is on disk.
 
-One label per line, with the fields of `Label` that say something. `read_labels` reads them back; it is that of `material`, so whatever
-reads replies with their labels reads these.
+Each line is one label, with the non-empty fields of `Label`. `read_labels` reads them back; it is the function from
+`material`, so everything that reads replies with labels can read these files.
 """
 
 import contextlib
@@ -22,16 +22,16 @@ _BLOCK = 65_536
 
 
 class Sink(Protocol):
-    """Where labels go."""
+    """The destination of labels."""
 
     name: str
 
     def write(self, label: Label) -> None:
-        """Put a label where it lasts."""
+        """Store a label durably."""
 
 
 def line_of(label: Label) -> bytes:
-    """A label as a line of JSON; fields that say nothing are left out.
+    """A label as a line of JSON, without empty fields.
 
     >>> line_of(Label("1", "right", "ada"))
     b'{"verdict":"1","outcome":"right","author":"ada"}'
@@ -41,7 +41,7 @@ def line_of(label: Label) -> bytes:
     }
     try:
         return msgspec.json.encode(row)
-    except (UnicodeEncodeError, ValueError):  # half surrogates have no bytes
+    except (UnicodeEncodeError, ValueError):  # lone surrogates cannot be encoded
         import json
 
         return json.dumps(row, separators=(",", ":")).encode()
@@ -55,7 +55,7 @@ class LabelFile:
         self.name = str(path)
 
     def write(self, label: Label) -> None:
-        """Append a label; what a crash left of a line is taken off first. Several people may write into one file."""
+        """Append a label, after removing a line that a crash left incomplete. Several people may write to one file."""
         with self.path.open("ab+") as file, _locked(file):
             _mend(file)
             file.write(line_of(label) + b"\n")
@@ -65,7 +65,7 @@ class LabelFile:
 
 @contextlib.contextmanager
 def _locked(file: BinaryIO) -> Iterator[None]:
-    """Keep other writers out; where files cannot be locked, one line is still one write."""
+    """Keep other writers out. If files cannot be locked, one line is still one write."""
     try:
         import fcntl
 
@@ -76,7 +76,7 @@ def _locked(file: BinaryIO) -> Iterator[None]:
 
 
 def _mend(file: BinaryIO) -> None:
-    """End the last line of a file, or take it off if it is not whole."""
+    """End the last line of a file, or remove it if it is incomplete."""
     size = at = file.seek(0, os.SEEK_END)
     tail = b""
     while at and b"\n" not in tail:
@@ -93,16 +93,16 @@ def _mend(file: BinaryIO) -> None:
 
 
 class LabelStore:
-    """A `store` that labels are recorded in, as feedback."""
+    """A `store` in which labels are recorded as feedback."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         """The store."""
         self.name = store.where
-        """Where the store is."""
+        """The location of the store."""
 
     def write(self, label: Label) -> None:
-        """Record a `label`; one about a verdict that is not there raises `UnknownVerdict`."""
+        """Record a `label`. A label about a missing verdict raises `UnknownVerdict`."""
         said: dict[str, Any] = {"outcome": label.outcome} if label.outcome != "comment" else {}
         self.store.record_feedback(
             label.verdict, note=label.note, user=label.author, subject=label.subject, drawn=label.drawn, **said
@@ -110,13 +110,13 @@ class LabelStore:
 
 
 def labels_of(path: str | Path) -> Iterator[Label]:
-    """The labels of the file at `path`, those left out that their author has replaced."""
+    """The labels in the file at `path`, without those that their author has replaced."""
     for labels in read_labels([path]).values():
         yield from labels
 
 
 def write_labels(path: str | Path, labels: Iterable[Label]) -> int:
-    """Write `labels` into a new file at `path`, and return how many; the file appears whole or not at all.
+    """Write `labels` to a new file at `path`, and return their number. The file appears complete or not at all.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "labels.jsonl"

@@ -1,7 +1,8 @@
-"""The queue: cases enter one by one, the few that are worth a person's time leave, each with the reason why it is shown.
+"""The queue: takes cases one by one and chooses the few that are worth a person's time, each with the reason.
 
-Uncertain ones come from strata (a rule or code, and a state), so that few labels cover many rules; beside them stands a simple
-random sample of all accepted replies, the only source from which recall can be known. Memory does not grow with the cases.
+Uncertain cases come from strata (a rule or code, and a state), so that few labels cover many rules. A simple random
+sample of all accepted replies is added, because only that sample can show recall. Memory does not grow with the number
+of cases.
 """
 
 import heapq
@@ -28,11 +29,11 @@ from trueup.statistics.proportions import wilson
 SIZE, SHARE = 30, 0.25
 _KEPT = 2_000  # cases in all strata
 _MOST_STRATA = 1_000
-_MOST_SUBJECTS = 4  # of one case, that it stands for
-_REACH = 0.15  # how far from its threshold a score still is close to it
-_USUAL = {"quality": 0.7, "relevance": 0.5}  # thresholds of scores, where a contract does not say otherwise
+_MOST_SUBJECTS = 4  # strata per case
+_REACH = 0.15  # a score within this distance of its threshold is close to it
+_USUAL = {"quality": 0.7, "relevance": 0.5}  # thresholds of scores, unless the contract sets others
 
-# What makes a decision uncertain, and how much each reason weighs. The precision of the rule so far weighs up to 1.
+# The reasons that make a decision uncertain, with their weights. The rule's precision so far has a weight of up to 1.
 WEIGHTS = {
     "people disagree": 0.6,
     "close to its threshold": 0.4,
@@ -46,39 +47,39 @@ WEIGHTS = {
 
 
 class QueueEntry(NamedTuple):
-    """A case to show, and why."""
+    """A case to show, and the reason."""
 
     case: Case
     drawn: str
     """`uncertain`, or `random` for the random sample of accepted replies."""
     why: tuple[str, ...]
     score: float = 0.0
-    """How uncertain the decision is; 0 in the random sample."""
+    """The uncertainty of the decision; 0 in the random sample."""
 
 
 class Queue(NamedTuple):
-    """What to show, in this order, and what was not taken."""
+    """The cases to show, in this order, and counts of the others."""
 
     entries: list[QueueEntry]
     seen: int = 0
-    """How many cases there were."""
+    """The number of cases."""
     accepted: int = 0
-    """How many of them are accepted replies; the random sample stands for these."""
+    """The number of accepted replies; the random sample represents these."""
     labelled: int = 0
-    """How many the author had labelled before."""
+    """The number that the author has already labelled."""
     unjudged: int = 0
-    """How many have no verdict, so that there is nothing to agree with."""
+    """The number without a verdict, which cannot be labelled."""
     unreadable: dict[str, int] = {}
-    """How many have no reply that could be shown, by the reason."""
+    """The numbers of cases without a reply to show, by reason."""
     promoted: tuple[Label, ...] = ()
-    """Labels of before whose replies have come into the random sample: they count for it from now on."""
+    """Earlier labels of replies that are now in the random sample: from now on they count for it."""
 
 
-_Alike = int  # the hash of a text and the codes of its findings: whoever has seen one such reply has seen them all
+_Alike = int  # the hash of a text and the codes of its findings: one such reply represents all of them
 
 
 class _Strata:
-    """The most uncertain cases of each stratum, of equal replies one; what is kept in all of them is bounded."""
+    """The most uncertain cases of each stratum, one for each set of equal replies. The total number is bounded."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -86,7 +87,7 @@ class _Strata:
         self._ranks: dict[tuple[str, str], dict[_Alike, tuple[float, int]]] = {}
 
     def add(self, key: tuple[str, str], entry: QueueEntry, place: int) -> None:
-        """Keep an entry if it is among the most uncertain ones of its stratum."""
+        """Keep an entry if it is one of the most uncertain ones of its stratum."""
         if key not in self.heaps and len(self.heaps) >= _MOST_STRATA:
             key = ("", "")
         heap, ranks = self.heaps.setdefault(key, []), self._ranks.setdefault(key, {})
@@ -111,13 +112,13 @@ def _alike(case: Case) -> _Alike:
 
 
 def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, author: str = "", seed: int = 0) -> Queue:
-    """The cases to label: uncertain ones, and a random sample of accepted ones.
+    """The cases to label: uncertain ones and a random sample of accepted ones.
 
-    - `cases`: the replies to choose from, such as those of `trueup.material.sources.cases`.
+    - `cases`: the replies to choose from, such as from `trueup.material.sources.cases`.
     - `size`: how many to choose; 30 by default.
     - `share`: the share of the random sample; a quarter by default.
-    - `author`: who will label; what this person has labelled is left out. Empty: nobody in particular.
-    - `seed`: another number draws another sample.
+    - `author`: the person who will label. Replies that this person has labelled are left out. Empty: any person.
+    - `seed`: the seed of the random sample.
 
     >>> from trueup.material.case import Recorded
     >>> refused = Recorded(False, ("V005",), ({"code": "V005", "path": "$.day", "level": "error"},))
@@ -126,15 +127,15 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
     [('1', 'uncertain', ('one finding alone refuses it', 'V005 has no label yet')), ('2', 'random', ('random sample of accepted replies',))]
     """
     if size < 1:
-        raise ValueError(f"size must be at least 1, not {size}")
+        raise ValueError(f"`size` must be at least 1, not {size}")
     if not 0 <= share <= 1:
-        raise ValueError(f"share must be between 0 and 1, not {share}")
+        raise ValueError(f"`share` must be between 0 and 1, not {share}")
     counts: Counter[str] = Counter()
     unreadable: Counter[str] = Counter()
     tallies: dict[str, Counter[str]] = defaultdict(Counter)
     strata = _Strata(size)
-    sample: list[tuple[int, int, Case]] = []  # a heap: the places, negated, so that the last of the sample is its root
-    answered: list[tuple[int, Label]] = []  # accepted replies that the author has answered as uncertain ones
+    sample: list[tuple[int, int, Case]] = []  # a heap of the negated places, so that the last of the sample is its root
+    answered: list[tuple[int, Label]] = []  # accepted replies that the author has labelled as uncertain ones
     known: set[_Alike] = set()
     for number, case in enumerate(cases):
         counts["seen"] += 1
@@ -164,9 +165,9 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
     drawn = [(-place, case) for place, _, case in sorted(sample, key=lambda item: (-item[0], -item[1]))]
     wanted = round(size * share)
     chosen = _chosen(strata, tallies, size - min(wanted, len(drawn)), {case.id for _, case in drawn[:wanted]}, known)
-    taken = drawn[: size - len(chosen)] if share else []  # more than wanted if too few are uncertain
+    taken = drawn[: size - len(chosen)] if share else []  # more than requested if too few are uncertain
     chosen = [entry for entry in chosen if entry.case.id not in {case.id for _, case in taken}]
-    # The sample is a front piece of the random order. What its author has answered before counts for it, unasked.
+    # The sample is the first part of the random order. Earlier answers of its author count for it without asking again.
     is_all = len(taken) == len(drawn) < size
     front = 1 << 64 if is_all else taken[-1][0] if taken else 0
     promoted = tuple(replace(label, drawn=RANDOM) for place, label in answered if share and place < front)
@@ -195,7 +196,7 @@ def _enter(strata: _Strata, case: Case, kind: str, author: str, place: int) -> N
 
 
 def uncertainty(case: Case, author: str = "") -> tuple[float, tuple[str, ...]]:
-    """How uncertain the decision about a case is by itself, and why: from the verdict and from what others said.
+    """The uncertainty of the decision about one case, and the reasons: from the verdict and from labels of others.
 
     >>> from trueup.material.case import Recorded
     >>> uncertainty(Case("1", "{}", recorded=Recorded(True, fixes=({"code": "S013", "grade": "guess"},))))
@@ -230,7 +231,7 @@ def uncertainty(case: Case, author: str = "") -> tuple[float, tuple[str, ...]]:
 
 
 def _nearness(findings: Iterable[Mapping[str, Any]], metrics: Mapping[str, Any]) -> float:
-    """How close a score is to its threshold: 1 at it, 0 from a distance on."""
+    """The closeness of a score to its threshold: 1 at the threshold, 0 beyond a distance."""
     gaps = [abs(value - at) for name, at in _USUAL.items() if _is_number(value := metrics.get(name))]
     for found in findings:
         data = found.get("data")
@@ -244,7 +245,7 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 def _answer(case: Case, author: str) -> Label | None:
-    """What the author said about the case before; a skipped one of the random sample is asked again."""
+    """The author's earlier answer about the case. A skipped case of the random sample is asked again."""
     own = [label for label in case.labels if label.author == author]
     said = [label for label in own if label.outcome in DECISIONS]
     if said:
@@ -254,14 +255,14 @@ def _answer(case: Case, author: str) -> Label | None:
 
 
 def _place(name: str, seed: int) -> int:
-    """Where a case stands in the random order: the same in every session, and independent of everything but its id."""
+    """The place of a case in the random order: the same in every session, and dependent only on its id."""
     return int.from_bytes(blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def _chosen(
     strata: _Strata, tallies: dict[str, Counter[str]], size: int, without: set[str], known: set[_Alike]
 ) -> list[QueueEntry]:
-    """The most uncertain entries, where each one that is chosen makes its rule and its stratum less urgent."""
+    """The most uncertain entries. Each chosen entry makes its rule and its stratum less urgent."""
     waiting = {key: sorted(heap, key=lambda item: item[:3]) for key, heap in strata.heaps.items()}
     planned: Counter[str] = Counter()
     again: Counter[tuple[str, str]] = Counter()
@@ -287,7 +288,7 @@ def _chosen(
 
 
 def _urgency(tally: Counter[str], planned: int) -> float:
-    """How little is known of the precision of a rule: the width of its interval, with planned labels as if half were right."""
+    """The uncertainty of a rule's precision: the width of its interval, as if half of the planned labels were right."""
     right, n = tally[RIGHT] + planned / 2, sum(tally[word] for word in DECISIONS) + planned
     low, high = wilson(right, n)
     return high - low
@@ -301,7 +302,8 @@ def _known(subject: str, n: int) -> tuple[str, ...]:
 
 
 def _spread(uncertain: list[QueueEntry], drawn: list[QueueEntry]) -> list[QueueEntry]:
-    """Uncertain ones first, with those of the random sample spread evenly among them: whoever stops early has some of both.
+    """Uncertain ones first, with the random sample spread evenly among them: a person who stops early has labelled some
+    of both.
 
     >>> [
     ...     entry.drawn[0]

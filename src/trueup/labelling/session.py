@@ -1,7 +1,7 @@
-"""A session of labelling: keys enter one by one, labels leave through a sink immediately; it neither reads nor draws.
+"""A labelling session: takes keys one by one and writes labels to a sink immediately. It does no input or drawing.
 
-Each answer is written before the next reply is shown, so that a session may end at any moment. Going back and answering again
-replaces the answer.
+Each answer is written before the next reply is shown, so a session may end at any moment. A new answer after going back
+replaces the old one.
 """
 
 import time
@@ -13,15 +13,15 @@ from trueup.labelling.queue import QueueEntry
 from trueup.labelling.subjects import COMMENT, DECISIONS, RANDOM, SKIPPED, WHOLE, subjects
 from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Case, Label
 
-MOST = 200  # letters of a label of one's own
+MOST = 200  # characters of a custom label
 KEYS = {
-    "r": ("right", "the decision of trueup is right"),
-    "w": ("wrong", "it is wrong: a false alarm, or a fault that was missed"),
-    "s": ("skip", "leave it open; in the random sample this is reported"),
-    "u": ("back", "back to the reply before; a new answer replaces the old one"),
-    "f": ("per finding", "answer for each rule or code; press again for the next one"),
-    "n": ("note", "write a remark to go with your answer"),
-    "l": ("label", "add a word of your own, such as `rude`"),
+    "r": ("right", "trueup's decision is right"),
+    "w": ("wrong", "it is wrong: a false alarm, or a missed error"),
+    "s": ("skip", "skip it; skips in the random sample are reported"),
+    "u": ("back", "back to the previous reply; a new answer replaces the old one"),
+    "f": ("per finding", "answer for each rule or code; press again for the next"),
+    "n": ("note", "add a note to your answer"),
+    "l": ("label", "add your own label, such as `rude`"),
     "m": ("more", "show all of a long reply, or the short form again"),
     "q": ("quit", "stop; what you answered is stored"),
     "?": ("help", "explain the keys"),
@@ -29,7 +29,7 @@ KEYS = {
 
 
 class LabellingSession:
-    """Where somebody stands in a queue, and what they have said."""
+    """A person's position in a queue, and their answers."""
 
     def __init__(self, entries: Sequence[QueueEntry], sink: Sink, author: str = "") -> None:
         self.entries = entries
@@ -37,27 +37,27 @@ class LabellingSession:
         self.author = author
         self.at = 0
         self.focus = WHOLE
-        """What the next answer is about: the whole verdict, or a subject of its findings."""
+        """The subject of the next answer: the whole verdict, or a subject of its findings."""
         self.note = ""
         self.whole_text = False
         self.is_over = not entries
         self.answers: dict[tuple[str, str], Label] = {}
         """The last answer of this session for each case and subject."""
         self.words: Counter[str] = Counter()
-        """Labels of one's own."""
+        """The person's own labels."""
 
     @property
     def entry(self) -> QueueEntry:
-        """The entry that is shown."""
+        """The current entry."""
         return self.entries[self.at]
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What can be answered for by itself."""
+        """The subjects that can have their own answer."""
         return subjects(self.entry.case)
 
     def press(self, key: str) -> str:
-        """Take in a key; a message is for the person, empty if there is nothing to say."""
+        """Process a key. Returns a message for the person, or an empty one."""
         actions = {
             "r": lambda: self._decide(RIGHT), "w": lambda: self._decide(WRONG), "s": self._skip, "u": self._back,
             "f": self._next_focus, "m": self._more, "q": self.quit,
@@ -68,17 +68,17 @@ class LabellingSession:
         return action()
 
     def remark(self, text: str) -> str:
-        """Take in the text of a note, for the next answer about this reply."""
+        """Set the text of a note for the next answer about this reply."""
         self.note = text.strip()
-        return "the note goes with your answer" if self.note else "no note"
+        return "the note is added to your next answer" if self.note else "no note"
 
     def name(self, word: str) -> str:
-        """Add a word of one's own to the reply, or to the finding in focus."""
+        """Add a custom label to the reply, or to the finding in focus."""
         word = word.strip()
         if not word:
             return "no label"
         if len(word) > MOST:
-            return f"a label has at most {MOST} letters"
+            return f"a label can have at most {MOST} characters"
         if word in (*DECISIONS, SKIPPED, COMMENT):
             return f"{word!r} has a meaning of its own; choose another word"
         self._write(word, self.focus)
@@ -86,19 +86,19 @@ class LabellingSession:
         return f"labelled {word!r}"
 
     def quit(self) -> str:
-        """End the session; a note without an answer is kept as a comment."""
+        """End the session. A note without an answer is kept as a comment."""
         if not self.is_over and self.note:
             self._write(COMMENT, WHOLE)
         self.is_over = True
         return ""
 
     def outcome(self, subject: str = WHOLE) -> str:
-        """What was answered about the reply that is shown; empty if nothing was."""
+        """The answer about the current reply; empty if there is none."""
         label = self.answers.get((self.entry.case.id, subject))
         return label.outcome if label is not None else ""
 
     def counts(self) -> Counter[str]:
-        """How many replies were answered for, by the outcome; how many of the random sample were skipped."""
+        """The number of answered replies by outcome, and the number of skipped ones in the random sample."""
         counted: Counter[str] = Counter()
         for label in self.answers.values():
             if label.subject == WHOLE or label.outcome == SKIPPED:
@@ -125,14 +125,14 @@ class LabellingSession:
 
     def _back(self) -> str:
         if self.at == 0:
-            return "this is the first one"
+            return "this is the first reply"
         self._turn_to(self.at - 1)
         return ""
 
     def _next_focus(self) -> str:
         order = (WHOLE, *self.subjects)
         if len(order) == 1:
-            return "there is no finding to answer for"
+            return "there are no findings to answer for"
         self.focus = order[(order.index(self.focus) + 1) % len(order)]
         return ""
 
@@ -159,7 +159,7 @@ class LabellingSession:
 
 
 def _decided(case: Case) -> str:
-    """The decision that is shown, which an answer speaks of."""
+    """The shown decision, which an answer is about."""
     if case.recorded is None:
         return ""
     return ACCEPTED if case.recorded.ok else REFUSED

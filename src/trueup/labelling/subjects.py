@@ -1,6 +1,6 @@
-"""Subjects: what of a verdict a label can be about. A recorded finding enters, `rule:NAME` or `code:V005` leaves.
+"""Subjects: the parts of a verdict that a label can be about. Turns a recorded finding into `rule:NAME` or `code:V005`.
 
-A finding of a rule is named by its rule, every other one by its code. The verdict as a whole is the empty subject.
+A finding of a rule is named by its rule, others by their code. The whole verdict is the empty subject.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,12 @@ SKIPPED = "skipped"
 COMMENT = "comment"
 RANDOM, UNCERTAIN = "random", "uncertain"
 DECISIONS = (RIGHT, WRONG)
-_OF_RULES = frozenset(
-    "BDQ"
-)  # families whose findings name a rule that somebody wrote; others name a keyword of a schema
-_FIELDS = frozenset({"B001", "B002", "B003", "B004"})  # and these a list of fields
+_OF_RULES = frozenset("BDQ")  # families of findings that name a rule of the contract; others name a keyword of a schema
+_FIELDS = frozenset({"B001", "B002", "B003", "B004"})  # these name a list of fields
 
 
 class Decision(NamedTuple):
-    """That a person called a subject of a case right or wrong."""
+    """A person's judgement that a subject of a case is right or wrong."""
 
     subject: str
     author: str
@@ -40,12 +38,12 @@ def subject_of(found: dict[str, Any]) -> str:
     if not rule or code in _FIELDS or (code in FINDINGS and code[0] not in _OF_RULES):
         return f"code:{code}"
     kind = FINDINGS.get(code)
-    # Records of sifts name the code where there is no rule.
+    # Records of sifts name the code if there is no rule.
     return f"code:{code}" if kind is not None and rule == kind.name else f"rule:{rule}"
 
 
 def is_error(found: dict[str, Any]) -> bool:
-    """Whether a recorded finding refuses the reply; where it does not say, the catalogue does.
+    """Whether a recorded finding refuses the reply. If the record does not say, the catalogue decides.
 
     >>> is_error({"code": "V005"}), is_error({"code": "V005", "level": "warning"})
     (True, False)
@@ -58,7 +56,7 @@ def is_error(found: dict[str, Any]) -> bool:
 
 
 def subjects(case: Case, *, errors: bool = False) -> tuple[str, ...]:
-    """The subjects of a case's findings, each once; with `errors`, only of those that refuse the reply."""
+    """The subjects of a case's findings, without duplicates; with `errors`, only of findings that refuse the reply."""
     recorded = case.recorded
     if recorded is None:
         return ()
@@ -68,10 +66,10 @@ def subjects(case: Case, *, errors: bool = False) -> tuple[str, ...]:
 
 
 def decisions(case: Case) -> Iterator[Decision]:
-    """What people decided about a case, one answer for each subject and author.
+    """People's answers about a case, one for each subject and author.
 
-    What is said about the verdict as a whole is also said about the one subject that refuses the reply, if there is only one and its
-    author said nothing else about it.
+    If only one subject refuses the reply, an answer about the whole verdict also counts for this subject, unless the
+    author answered about the subject itself.
     """
     given = {(label.subject, label.author): label.outcome for label in case.labels if label.outcome in DECISIONS}
     refusing = subjects(case, errors=True) if case.recorded is not None and not case.recorded.ok else ()

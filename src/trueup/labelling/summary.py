@@ -1,7 +1,7 @@
-"""What labels there are: cases with their labels enter; counts by author and subject, agreement, and what is still needed leave.
+"""A summary of labels: takes cases with labels and returns counts by author and subject, agreement, and missing labels.
 
-Agreement is κ over the verdicts and findings that several people judged. Nothing is estimated here but the share of accepted replies
-that are wrong, which only the random sample can say.
+Agreement is κ over the verdicts and findings that several people judged. The only estimate is the share of wrong
+accepted replies, from the random sample.
 """
 
 from collections import Counter, defaultdict
@@ -14,11 +14,11 @@ from trueup.statistics.agreement import Agreement, agreement
 from trueup.statistics.proportions import Interval, wilson
 
 NEEDED = 10
-"""Labels of a rule or code, below which `trueup tune` advises nothing about it."""
+"""With fewer labels for a rule or code, `trueup tune` suggests nothing about it."""
 
 
 class Subject(NamedTuple):
-    """A rule or code: how often it fired, and what people said about that."""
+    """A rule or code: how often it fired, and how people labelled it."""
 
     name: str
     fired: int
@@ -27,12 +27,12 @@ class Subject(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """How many labels are missing; no more than there are replies to label."""
+        """The number of missing labels, at most the number of replies to label."""
         return max(0, min(NEEDED, self.fired) - self.right - self.wrong)
 
     @property
     def precision(self) -> Interval | None:
-        """The interval of the share of its alarms that are right; None without labels."""
+        """The interval of the share of right alarms; None without labels."""
         n = self.right + self.wrong
         return wilson(self.right, n) if n else None
 
@@ -56,12 +56,12 @@ class Summary(NamedTuple):
 
     replies: int
     labelled: int
-    """How many replies have a label at all."""
+    """The number of replies with any label."""
     authors: dict[str, Counter[str]]
     """How often each author gave each outcome."""
     subjects: list[Subject]
     words: Counter[str]
-    """Labels of people's own."""
+    """People's own labels."""
     agreement: Agreement
     sample: RandomSample
 
@@ -122,7 +122,9 @@ def summarise(cases: Iterable[Case]) -> Summary:
 
 
 def _sampled(case: Case) -> str:
-    """What the random sample says of a case: wrong if anybody drew it and calls it wrong; empty if it is not in the sample."""
+    """The result of a case in the random sample: wrong if anybody called it wrong; empty if the case is not in the
+    sample.
+    """
     if case.recorded is None or not case.recorded.ok:
         return ""
     drawn = {label.outcome for label in case.labels if label.drawn == RANDOM and label.subject == WHOLE}

@@ -1,1 +1,1 @@
-"""From labels to changes of a contract: what its rules are worth, and how to improve them."""
+"""Tuning a contract with labels: measure how good its rules are, and suggest improvements."""

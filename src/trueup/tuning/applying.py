@@ -1,7 +1,8 @@
-"""Applying suggestions: a finished tuning and numbers enter; the contract's file is changed, or nothing is.
+"""Apply suggestions: takes a finished tuning and the numbers of suggestions, and changes the contract's file.
 
-The file must be as it was when the suggestion was made, and the result must lint clean, its examples included. The deciding replies
-become examples of the file. Writing is one step: a file is never half written.
+The file must be unchanged since the suggestion was made, and the result must lint clean, including its examples;
+otherwise nothing is written. The deciding replies become examples in the file. Writing is one step: a file is never
+half written.
 """
 
 import contextlib
@@ -29,26 +30,26 @@ from trueup.tuning.yamltext import CannotEdit
 from trueup.verdict.verdict import Verdict
 
 MOST_EXAMPLES = 4  # for each suggestion
-_STILL = 1  # of these, so many that are refused before and after
+_STILL = 1  # at most this many of them are refused before and after
 _LONGEST = 2_000  # characters of a reply or a context
 
 
 class CannotApply(ValueError):
-    """A suggestion cannot be written; says why, and nothing was written."""
+    """A suggestion cannot be written, for the given reason. Nothing was written."""
 
 
 class Applied(NamedTuple):
-    """What was written."""
+    """The changed files and the added examples."""
 
     files: tuple[Path, ...]
     examples: int
     left_out: int
-    """Deciding replies that do not fit into an example: too long, or not text and not JSON."""
+    """Deciding replies that cannot become an example: too long, or neither text nor JSON."""
     note: str = ""
 
 
 def apply(tuning: Tuning, numbers: Sequence[int], *, examples: bool = True) -> Applied:
-    """Write suggestions into the files of their contract, with the replies that decided as examples."""
+    """Write suggestions to the files of their contract, with the deciding replies as examples."""
     chosen = [_numbered(tuning, number) for number in dict.fromkeys(numbers)]
     _refuse_changed(tuning)
     edits = together(tuning.file.data, [suggestion.proposal for suggestion in chosen])
@@ -56,7 +57,7 @@ def apply(tuning: Tuning, numbers: Sequence[int], *, examples: bool = True) -> A
     try:
         contract = contract_of(data)
     except (ValueError, TypeError) as error:
-        raise CannotApply(f"these suggestions do not fit together: {error}") from None
+        raise CannotApply(f"these suggestions cannot be combined: {error}") from None
     picked: list[dict[str, Any]] = []
     left_out = 0
     for suggestion in chosen if examples else ():
@@ -87,8 +88,8 @@ def apply(tuning: Tuning, numbers: Sequence[int], *, examples: bool = True) -> A
 def _numbered(tuning: Tuning, number: int) -> Suggestion:
     if not 1 <= number <= len(tuning.suggestions):
         count = len(tuning.suggestions)
-        there = f"the last one is {count}" if count else "there are none"
-        raise CannotApply(f"there is no suggestion {number}; {there}")
+        there = f"the last suggestion is {count}" if count else "there are no suggestions"
+        raise CannotApply(f"unknown suggestion {number}; {there}")
     suggestion = tuning.suggestions[number - 1]
     if suggestion.refusal:
         raise CannotApply(f"suggestion {number}: {suggestion.refusal}")
@@ -96,7 +97,7 @@ def _numbered(tuning: Tuning, number: int) -> Suggestion:
 
 
 def together(data: dict[str, Any], proposals: Sequence[Proposal]) -> list[Edit]:
-    """The edits of several proposals, in an order in which they fit together."""
+    """The edits of several proposals, in an order in which they can be combined."""
     edits = in_order([edit for proposal in proposals if proposal.remade is None for edit in proposal.edits])
     for proposal in proposals:
         if proposal.remade is not None:
@@ -105,7 +106,7 @@ def together(data: dict[str, Any], proposals: Sequence[Proposal]) -> list[Edit]:
 
 
 def in_order(edits: Sequence[Edit]) -> list[Edit]:
-    """Edits in an order in which each path still leads to what it meant: removals last, and of a list from its end.
+    """Edits in an order that keeps every path valid: removals last, and within a list from its end.
 
     >>> [edit.path for edit in in_order([Remove(("a", 1)), Remove(("a", 2)), Append(("a",), 1)])]
     [('a',), ('a', 2), ('a', 1)]
@@ -117,9 +118,9 @@ def in_order(edits: Sequence[Edit]) -> list[Edit]:
 
 
 def deciding(evidence: JudgedCases, suggestion: Suggestion) -> list[JudgedCase]:
-    """The labelled replies that decided: some that are judged rightly only now, and some that stay refused."""
+    """The labelled replies that decided: some that are judged correctly only now, and some that stay refused."""
     proposal, labelled = suggestion.proposal, evidence.labelled
-    better = [evidence.seen[number] for number in reversed(proposal.better)]  # of a bound, the nearest to its new place
+    better = [evidence.seen[number] for number in reversed(proposal.better)]  # for a bound, those nearest to it
     if proposal.kind != "threshold":
         better.sort(key=lambda one: len(one.case.text))
     decided = frozenset((*proposal.better, *proposal.worse))
@@ -132,7 +133,7 @@ def deciding(evidence: JudgedCases, suggestion: Suggestion) -> list[JudgedCase]:
 
 
 def _example(one: JudgedCase, contract: Contract) -> dict[str, Any] | None:
-    """A reply as an example of a contract file, without context that changes nothing; None if it does not fit into one."""
+    """A reply as an example for a contract file, without irrelevant context; None if it cannot become an example."""
     reply, context = one.case.reply, dict(one.case.context or {})
     alone = judged(contract, structs.replace(one.case, context=None))
     beside = judged(contract, one.case)
@@ -180,7 +181,7 @@ def _added(data: dict[str, Any], examples: list[dict[str, Any]]) -> list[Edit]:
 
 
 def _refuse_changed(tuning: Tuning) -> None:
-    """Refuse if a file is not what it was."""
+    """Refuse if a file has changed."""
     for file, digest in tuning.file.digests().items():
         try:
             text = file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
@@ -193,7 +194,7 @@ def _refuse_changed(tuning: Tuning) -> None:
     except ContractError:
         data = {}
     if data != tuning.file.data:
-        said = "has changed since the suggestions were made, or a file that it names has"
+        said = "or a file that it names has changed since the suggestions were made"
         raise CannotApply(f"{tuning.file.path} {said}; run `trueup tune` again")
 
 
@@ -218,9 +219,9 @@ def _write(tuning: Tuning, changes: Sequence[FileChange], contract: Contract, ex
 
 
 def _part(target: Path, text: str) -> Path:
-    """A file beside the target with its new content: the same owner, permissions, line ends and byte order mark."""
+    """A file next to the target with the new content and the same owner, permissions, line ends and byte order mark."""
     raw, known = target.read_bytes(), target.stat()
-    if not known.st_mode & 0o222:  # a rename would replace it all the same, against the wish of whoever made it so
+    if not known.st_mode & 0o222:  # a rename would replace even a read-only file, against its owner's wish
         raise CannotApply(f"{target} is read-only; nothing was written")
     if 0 < raw.count(b"\r\n") < raw.count(b"\n"):
         raise CannotApply(f"{target} mixes two kinds of line ends; save it with one kind first")
@@ -233,14 +234,16 @@ def _part(target: Path, text: str) -> Path:
         opened.write(content)
         opened.flush()
         os.fsync(number)
-    with contextlib.suppress(OSError, AttributeError):  # we may not give it away, or this system knows no owners
+    with contextlib.suppress(OSError, AttributeError):  # not permitted, or a system without owners
         os.chown(part, known.st_uid, known.st_gid)
     part.chmod(known.st_mode & 0o7777)
     return part
 
 
 def _refuse_faults(old: Path, new: Path, *, examples: bool) -> None:
-    """Refuse a contract file with a fault that the old one did not have; a schema in a file of its own is not one."""
+    """Refuse a contract file with a fault that the old one did not have. A separate schema file is not a contract
+    file.
+    """
     before = lint_contract(old)
     if before.contract is None:
         return
@@ -257,4 +260,4 @@ def _refuse(found: Iterable[Fault]) -> None:
         first = faults[0]
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         said = f"{first.code} {first.path}: {first.message}{more}"
-        raise CannotApply(f"nothing was written: the result would not lint clean: {said}")
+        raise CannotApply(f"nothing was written, because the result would not lint clean: {said}")

@@ -1,8 +1,8 @@
-"""Choosing: all proposals of a run enter; those that stand leave, in the order in which they are shown.
+"""Choosing: takes all proposals of a run, and returns the supported ones in the order in which they are shown.
 
-The tests of one run are corrected together (Benjamini-Hochberg), those that need labels apart from those that need none: twenty silent
-rules must not make the labels of another look clearer than they are. Then the narrowest change that explains a label is kept: a proposal
-must stand on labels that no narrower one explains.
+The tests of one run are corrected together (Benjamini-Hochberg). Tests with labels are corrected separately from tests
+without labels, because twenty silent rules must not make the labels of another rule look clearer than they are. Then
+the narrowest change that explains a label is kept: a proposal needs enough labels that no narrower proposal explains.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,16 +18,16 @@ _FRESH = 3  # labels that no narrower proposal explains
 
 
 class ChosenProposal(NamedTuple):
-    """A proposal that stands, with its corrected p-value."""
+    """A supported proposal, with its corrected p-value."""
 
     proposal: Proposal
     p: float
     tests: int
-    """How many tests it was corrected for."""
+    """The number of tests in the correction."""
 
 
 def choose(proposals: Sequence[Proposal], q: float = Q, cluster: Callable[[int], object] = int) -> list[ChosenProposal]:
-    """The proposals that stand at a false discovery rate of `q`; `cluster` is what a labelled reply belongs to."""
+    """The supported proposals at a false discovery rate of `q`; `cluster` gives the group of a labelled reply."""
     labelled = [proposal for proposal in proposals if proposal.kind not in UNLABELLED]
     others = [proposal for proposal in proposals if proposal.kind in UNLABELLED]
     standing = [*_standing(labelled, q), *_standing(others, q)]
@@ -36,7 +36,7 @@ def choose(proposals: Sequence[Proposal], q: float = Q, cluster: Callable[[int],
 
 
 def _standing(proposals: Sequence[Proposal], q: float) -> list[ChosenProposal]:
-    """The proposals of one family of tests that stand."""
+    """The supported proposals of one family of tests."""
     ps = [proposal.p for proposal in proposals]
     corrected = adjusted(ps)
     passed = benjamini_hochberg(ps, q)
@@ -55,7 +55,7 @@ def _standing(proposals: Sequence[Proposal], q: float) -> list[ChosenProposal]:
 
 
 def _is_beaten(proposal: Proposal, rival: Proposal | None) -> bool:
-    """Whether switching the whole unit off would judge more labels rightly than moving its bound."""
+    """Whether switching the whole unit off would judge more labels correctly than moving its bound."""
     return rival is not None and _net(rival) > _net(proposal)
 
 
@@ -69,7 +69,7 @@ def _narrowest(standing: list[ChosenProposal], cluster: Callable[[int], object])
     for one in standing:
         proposal = one.proposal
         if proposal.kind in UNLABELLED:
-            if not any(other.proposal.unit == proposal.unit for other in kept):  # a rule that is mended stays
+            if not any(other.proposal.unit == proposal.unit for other in kept):  # a rule with a better bound stays
                 kept.append(one)
             continue
         fresh = [number for number in proposal.better if number not in explained]

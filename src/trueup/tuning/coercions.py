@@ -1,6 +1,7 @@
-"""Coercions that keep being refused: values that a bolder profile would read, and fixes that `accept` does not allow.
+"""Coercions that are often refused: values that a more permissive profile would read, and fixes that `accept` forbids.
 
-The next profile and the next grade are tried on the labelled replies. Aliases are narrower, so what they explain is not counted here.
+The next profile and the next grade are tried on the labelled replies. Replies that an alias explains do not count,
+because an alias is a narrower change.
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ _GRADES = tuple(GRADES)
 
 
 def coercions(shop: Workshop) -> Iterator[Proposal]:
-    """A proposal to read more, if enough labelled replies would pass then."""
+    """A proposal to coerce more, if enough labelled replies would then pass."""
     profile = shop.file.contract().options.profile
     if profile in _NEXT and isinstance(shop.data.get("schema"), dict):
         yield from _profile(shop, _NEXT[profile])
@@ -60,7 +61,7 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     n = len(trial.flipped)
     why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong ({said}).{counted.source}"
     facts = {"places": dict(places), "fixes": dict(ways)}
-    note = "`eager` reads every field of the contract more boldly, not only these." if profile == "eager" else ""
+    note = "`eager` applies to every field of the contract, not only these." if profile == "eager" else ""
     yield Proposal(
         "coercion", at, title, why, counted.p, tuple(edits), n, trial.better, trial.worse, note, "coerce", facts,
         lambda data: with_profile(data, profile),
@@ -68,7 +69,7 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
 
 
 def with_profile(data: dict[str, Any], profile: str) -> list[Edit]:
-    """The edits that set the profile of coercion.
+    """The edits that set the coercion profile.
 
     >>> with_profile({"coerce": {"aliases": {}}}, "eager")
     [Add(path=('coerce',), key='profile', value='eager', before='')]
@@ -78,7 +79,7 @@ def with_profile(data: dict[str, Any], profile: str) -> list[Edit]:
 
 
 def _has_wrong_type(one: JudgedCase) -> bool:
-    """Whether a type is at fault; enum values are the room of aliases."""
+    """Whether the finding is about a type. Aliases handle enum values."""
     return one.ok or any(found.code == "V001" for found in one.errors)
 
 

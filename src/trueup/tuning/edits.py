@@ -1,6 +1,6 @@
-"""Edits of a contract: small changes of its data, each of which can be made to the data and to the text of its file.
+"""Edits of a contract: small changes that can be made to its data and to the text of its file.
 
-Data and edits enter; changed data leaves, and what was given is never written to.
+Takes data and edits and returns changed data. Its input is never changed.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ class Put(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """Take away a key or an item."""
+    """Remove a key or an item."""
 
     path: Parts
 
 
 class Add(NamedTuple):
-    """Add a key to the mapping at a path; before the key `before` if there is one, else at the end."""
+    """Add a key to the mapping at a path, before the key `before` if it exists, otherwise at the end."""
 
     path: Parts
     key: str
@@ -43,7 +43,7 @@ Edit = Put | Remove | Add | Append
 
 
 def changed(data: Any, edits: Iterable[Edit]) -> Any:
-    """The data with the edits made, one after the other.
+    """The data after the edits, made in order.
 
     >>> changed({"a": [1]}, [Append(("a",), 2), Add((), "b", {}), Put(("a", 0), 5)])
     {'a': [5, 2], 'b': {}}
@@ -70,7 +70,7 @@ def moved(edit: Edit, path: Parts) -> Edit:
 
 
 def with_path(data: dict[str, Any], path: Parts, value: Any, *, before: str = "") -> list[Edit]:
-    """The edits that put a value at a path of mappings, whatever part of the way is there already.
+    """The edits that set a value at a path of mappings, and add the mappings that are missing.
 
     >>> with_path({"coerce": {}}, ("coerce", "aliases", "high"), ["alto"])
     [Add(path=('coerce',), key='aliases', value={'high': ['alto']}, before='')]

@@ -1,7 +1,8 @@
-"""The files of a contract: where each part of it stands, and their texts with edits made.
+"""The files of a contract: the file and place of each part, and the files' texts after edits.
 
-The path of a contract enters. An edit of the whole contract leaves as the text of the file that the part stands in, which may be one
-that the contract extends or names. After every edit the new text is read again: it must say exactly what was meant.
+Takes the path of a contract. Turns an edit of the contract into the new text of the file with the edited part. This may
+be a file that the contract extends or names. After every edit, the new text is read again and must give exactly the
+intended data.
 """
 
 import difflib
@@ -41,11 +42,11 @@ class FileChange(NamedTuple):
 
 
 class ContractFile:
-    """A contract and the files that it is made of, as they were when they were read."""
+    """A contract and its files, as they were when they were read."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        load_contract(self.path)  # says everything that is wrong with it
+        load_contract(self.path)  # raises with all errors of the contract
         self.whole: ExtendedFile = read_whole(self.path)
         self._texts: dict[Path, str] = {}
         self._own: Any = parse_document(self.text(self.path), self.path.as_posix(), self.path.suffix.lower()).data
@@ -62,15 +63,15 @@ class ContractFile:
         return self._texts[file]
 
     def digests(self) -> dict[Path, str]:
-        """What each file that was read so far held."""
+        """The contents of each file that has been read."""
         return {file: hashlib.sha256(text.encode()).hexdigest() for file, text in self._texts.items()}
 
     def contract(self, edits: Sequence[Edit] = ()) -> Contract:
-        """The contract with edits made; no file is written."""
+        """The contract after edits; no file is written."""
         return contract_of(changed(self.data, edits))
 
     def home(self, path: Parts) -> tuple[Path, Parts]:
-        """The file that a part of the contract stands in, and its path there."""
+        """The file that contains a part of the contract, and the part's path in it."""
         own = self._own if isinstance(self._own, dict) else {}
         named = path[0] if path and path[0] in _NAMED else ""
         if named and isinstance(own.get(named), str):
@@ -90,7 +91,7 @@ class ContractFile:
         return parse_document(self.text(file), file.as_posix(), file.suffix.lower()).data
 
     def change(self, edits: Sequence[Edit]) -> list[FileChange]:
-        """The new texts of the files that the edits are about; refuses with `CannotEdit` what cannot be edited in place."""
+        """The new texts of the edited files. Raises `CannotEdit` if a file cannot be edited in place."""
         texts: dict[Path, str] = {}
         for edit in edits:
             file, path = self._home_of(edit)
@@ -122,12 +123,12 @@ class ContractFile:
 
 
 def contract_of(data: dict[str, Any]) -> Contract:
-    """The contract that the data of a file makes."""
+    """The contract made from the data of a file."""
     return Contract(**options_in(data))
 
 
 def _alone(data: Any, path: Parts) -> Parts:
-    """A path, or that of what it stands in if nothing else stands there: no empty list or mapping is left behind."""
+    """A path, or its parent's path if the parent contains nothing else: no empty list or mapping remains."""
     while len(path) > 1 and len(_value(data, path[:-1])) == 1:
         path = path[:-1]
     return path

@@ -1,7 +1,7 @@
-"""Measures: how good each code, rule and pattern of a contract is, from what people said.
+"""Measures: how good each code, rule and pattern of a contract is according to labels.
 
-Evidence enters; for each unit its precision leaves with an interval, and its recall where a random sample of accepted replies lets it
-be known. Without such a sample recall is None, never a guess.
+Takes evidence and returns each unit's precision with an interval, and its recall if there is a random sample of
+accepted replies. Without such a sample, recall is None, never a guess.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from trueup.tuning.units import RefusingUnit, unit_of
 
 
 class Recall(NamedTuple):
-    """The share of what should be refused that is refused."""
+    """The share of bad replies that are refused."""
 
     value: float
     low: float
@@ -27,7 +27,7 @@ class Recall(NamedTuple):
 
 
 class UnitMeasures(NamedTuple):
-    """What is known of one unit."""
+    """The measures of one unit."""
 
     unit: RefusingUnit
     fired: int
@@ -38,7 +38,7 @@ class UnitMeasures(NamedTuple):
 
     @property
     def labelled(self) -> int:
-        """How many labels bear on it."""
+        """The number of labels about the unit."""
         return self.right + self.wrong
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,14 +57,14 @@ class Measured(NamedTuple):
     """All measures of a contract."""
 
     whole: UnitMeasures
-    """The contract as one: a refusal is right or wrong."""
+    """The contract as a whole: each refusal is right or wrong."""
     codes: list[UnitMeasures]
     units: list[UnitMeasures]
     patterns: dict[str, list[UnitMeasures]]
-    """For each unit with several terms or patterns, what is known of each of them."""
+    """For each unit with several terms or patterns, the measures of each of them."""
     agreement: Agreement
     sample: int
-    """Accepted replies that were drawn at random and labelled."""
+    """The number of labelled replies in the random sample of accepted replies."""
 
 
 def measure(evidence: JudgedCases, tried: Mapping[str, list[Tried]] = MappingProxyType({})) -> Measured:
@@ -96,7 +96,7 @@ def measure(evidence: JudgedCases, tried: Mapping[str, list[Tried]] = MappingPro
 
 
 def _pattern(tried: Tried, evidence: JudgedCases) -> UnitMeasures:
-    """A row for a pattern; which pattern should have caught a miss is never known."""
+    """A row for a pattern. It is never known which pattern should have caught a miss."""
     right, wrong = len(tried.right), len(tried.wrong)
     pattern = tried.pattern
     unit = RefusingUnit(f"{pattern.kind} {pattern.text}", "pattern", pattern.text, pattern.at)
@@ -106,7 +106,9 @@ def _pattern(tried: Tried, evidence: JudgedCases) -> UnitMeasures:
 
 
 def share_of(right: Sequence[int], wrong: Sequence[int], evidence: JudgedCases) -> Interval:
-    """The interval of the share of right ones among labelled replies; replies of one conversation repeat each other."""
+    """The interval of the share of right decisions among labelled replies, by conversation, since its replies are
+    similar.
+    """
     counted = Clustered()
     for numbers, value in ((right, 1), (wrong, 0)):
         for number in numbers:
@@ -125,7 +127,7 @@ def _row(
 
 
 class Misses:
-    """What the random sample of accepted replies says about replies that should have been refused."""
+    """The random sample's information about accepted replies that should have been refused."""
 
     def __init__(self, evidence: JudgedCases) -> None:
         drawn = [one for one in evidence.labelled if one.ok and one.said.is_random]
@@ -137,9 +139,10 @@ class Misses:
         self._unnamed = sum(not _blamed(one) for one in missed)
 
     def recall(self, unit: RefusingUnit, caught: float) -> Recall | None:
-        """The recall of a unit that refused so many replies rightly; None if the sample does not say.
+        """The recall of a unit with a number of right refusals; None if the sample does not show it.
 
-        A miss counts against a rule or a code if its label names it. While a miss names nothing, only the whole contract's recall is known.
+        A miss counts against a rule or a code that its label names. If labels of misses name nothing, only the recall
+        of the whole contract is known.
         """
         if not self.sample or not caught:
             return None
@@ -156,7 +159,7 @@ class Misses:
 
 
 def _blamed(one: JudgedCase) -> list[str]:
-    """What the labels of a miss name as the rule or code that should have refused it."""
+    """The rules or codes that should have refused a miss, according to its labels."""
     return [subject for subject, is_right in one.said.subjects.items() if not is_right]
 
 

@@ -1,6 +1,7 @@
-"""Terms and patterns of what a state forbids: each by itself, with its place in the contract, and whether it fires in a reply.
+"""The single terms and patterns that a state forbids, with their places in the contract and whether they fire in a
+reply.
 
-The data of a contract and a unit enter. Exceptions of the rule count for each pattern as they do for the whole.
+Takes the data of a contract and a unit. The rule's exceptions apply to each pattern as to the whole rule.
 """
 
 from collections.abc import Iterator
@@ -36,19 +37,19 @@ class RulePattern(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A term or pattern with what is known about it."""
+    """A term or pattern with its labels."""
 
     pattern: RulePattern
     fired: int
     wrong: list[int]
-    """Labelled replies in which it alone fires, and wrongly; by their number."""
+    """The numbers of labelled replies in which only this one fires, and wrongly."""
     right: list[int]
 
 
 def tried_patterns(data: dict[str, Any], evidence: JudgedCases) -> dict[str, list[Tried]]:
-    """For each forbidden thing that fired and has several terms or patterns, what is known about each of them.
+    """For each forbidden item that fired and has several terms or patterns, the labels of each of them.
 
-    A label counts for a pattern if no other one of the same rule fires in the reply.
+    A label counts for a pattern if no other pattern of the same rule fires in the reply.
     """
     if not isinstance(data.get("states"), dict):
         return {}
@@ -77,7 +78,7 @@ def _vote(one: JudgedCase, unit: RefusingUnit, evidence: JudgedCases) -> bool | 
 
 
 def patterns_of(data: dict[str, Any], unit: RefusingUnit, states: States) -> list[RulePattern]:
-    """The terms and patterns of a forbidden thing, in the order in which they stand."""
+    """The terms and patterns of a forbidden item, in the contract's order."""
     rule = next((rule for rule in _rules(states, unit) if rule.name == unit.name), None)
     if rule is None:
         return []
@@ -115,7 +116,7 @@ def _lookout(states: States, rule: DialogueRule, unit: RefusingUnit) -> Lookout:
 
 
 def _places(data: dict[str, Any], owner: Parts) -> Iterator[tuple[Parts, str]]:
-    """The terms and patterns that stand at a place, terms first, as they are compiled."""
+    """The terms and patterns at a place, terms first, in the order in which they are compiled."""
     held = value_at(data, owner)
     if isinstance(held, list):
         yield from (((*owner, index), text) for index, text in enumerate(held))

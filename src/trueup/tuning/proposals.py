@@ -1,7 +1,7 @@
-"""Proposals: changes that the evidence may speak for, each with the test that says whether it does.
+"""Proposals: changes that the evidence may support, each with a test of that.
 
-A proposal carries its edits, its p-value and the labelled replies that it makes better or worse. Every test that was made is a
-proposal, also those that fail: the correction for many tests must know all of them.
+A proposal has its edits, its p-value and the labelled replies that it makes better or worse. Failed tests are proposals
+too, because the correction for multiple tests needs all of them.
 """
 
 from collections import Counter
@@ -16,17 +16,17 @@ from trueup.tuning.files import ContractFile
 from trueup.tuning.patterns import tried_patterns
 from trueup.verdict.paths import Parts
 
-NEEDED = 10  # labels that must bear on a suggestion
+NEEDED = 10  # the minimum number of labels for a suggestion
 
 Kind = Literal["dead", "together", "misfire", "threshold", "alias", "affix", "value", "key", "coercion", "accept"]
 
 
 class Proposal(NamedTuple):
-    """A change that may be worth making."""
+    """A possible change of the contract."""
 
     kind: Kind
     at: Parts
-    """What it is about, in the data of the contract."""
+    """The place of the change in the contract's data."""
     title: str
     why: str
     """The evidence in a sentence."""
@@ -34,7 +34,7 @@ class Proposal(NamedTuple):
     edits: tuple[Edit, ...] = ()
     labels: int = 0
     better: tuple[int, ...] = ()
-    """Labelled replies, by their number in the evidence, that are judged rightly only with the change."""
+    """The numbers of the labelled replies that are judged correctly only with the change."""
     worse: tuple[int, ...] = ()
     note: str = ""
     unit: str = ""
@@ -42,11 +42,12 @@ class Proposal(NamedTuple):
     remade: Callable[[dict[str, Any]], list[Edit]] | None = None
     """Makes the edits again for data that other edits have changed."""
     also: bool = False
-    """Whether it stands if the proposal to switch the same unit off stands, whatever its own p-value."""
+    """Whether it is supported, at any p-value, if the proposal to switch the same unit off is
+    supported."""
 
 
 class Trial(NamedTuple):
-    """What a change does to labelled replies."""
+    """The effect of a change on labelled replies."""
 
     better: tuple[int, ...]
     worse: tuple[int, ...]
@@ -54,7 +55,7 @@ class Trial(NamedTuple):
 
 
 class Workshop:
-    """A contract, what is known about it, and the means to try changes of it."""
+    """A contract, the evidence about it, and functions to try changes."""
 
     def __init__(self, file: ContractFile, evidence: JudgedCases) -> None:
         self.file = file
@@ -63,7 +64,7 @@ class Workshop:
         self.patterns = tried_patterns(file.data, evidence)
 
     def try_out(self, edits: Sequence[Edit], only: Callable[[JudgedCase], bool] | None = None) -> Trial | None:
-        """Judge labelled replies with edits made; None if the edits make no contract."""
+        """Judge labelled replies after edits; None if the edited contract is not valid."""
         try:
             contract = self.file.contract(edits)
         except (ValueError, TypeError):
@@ -83,25 +84,25 @@ class Workshop:
         return Trial(tuple(better), tuple(worse), tuple(sorted((*better, *worse))))
 
     def cluster(self, number: int) -> str:
-        """What a labelled reply belongs to."""
+        """The conversation of a labelled reply, or the reply itself."""
         return self.evidence.seen[number].cluster
 
     def votes(self, better: Iterable[int], worse: Iterable[int]) -> "Votes":
-        """What replies say for a change and against it, each conversation with one vote."""
+        """The votes for and against a change, one per conversation."""
         return votes(better, worse, self.cluster)
 
 
 class Votes(NamedTuple):
-    """Votes that do not hang on each other."""
+    """Independent votes."""
 
     better: int
     worse: int
     replies: int
-    """How many replies they come from."""
+    """The number of replies that were counted."""
 
     @property
     def total(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
         return self.better + self.worse
 
     @property
@@ -111,12 +112,13 @@ class Votes(NamedTuple):
 
     @property
     def source(self) -> str:
-        """How the replies were counted, in words; empty if each is a vote by itself."""
-        return "" if self.total == self.replies else f" Each conversation counts once: {of(self.total, 'vote')}."
+        """A sentence about the counting; empty if each reply is one vote."""
+        return "" if self.total == self.replies else f" Each conversation has one vote: {of(self.total, 'vote')}."
 
 
 def votes(better: Iterable[int], worse: Iterable[int], cluster: Callable[[int], object] = int) -> Votes:
-    """One vote for each cluster of replies, by its majority: replies of one conversation repeat each other. A tie does not count.
+    """One majority vote for each cluster of replies, because replies of one conversation are similar. A tie does not
+    count.
 
     >>> votes([1, 2, 3], [4], lambda number: number < 3)
     Votes(better=1, worse=0, replies=4)
@@ -131,7 +133,7 @@ def votes(better: Iterable[int], worse: Iterable[int], cluster: Callable[[int], 
 
 
 def mostly(better: int, worse: int) -> float:
-    """The p-value of "no more than half of them get better": how often chance would make at least so many better.
+    """The p-value of "no more than half of them get better": how often chance alone gives at least this many.
 
     >>> mostly(10, 0), mostly(0, 0)
     (0.0009765625, 1.0)

@@ -1,6 +1,6 @@
-"""A tuning for machines and for pull requests: a finished tuning enters, JSON-able data or Markdown leaves.
+"""The report of a tuning: takes a finished tuning and returns JSON-able data or Markdown.
 
-Nothing from a reply or a contract can become markup.
+Text from replies or contracts cannot become markup.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def recall(row: UnitMeasures) -> str:
 
 
 def name_of(row: UnitMeasures) -> str:
-    """A unit as a row of a table calls it."""
+    """The name of a unit in a table."""
     unit = row.unit
     if unit.kind == "pattern":
         return f"  {unit.name}"
@@ -62,7 +62,7 @@ def name_of(row: UnitMeasures) -> str:
 
 
 def rows_of(tuning: Tuning) -> list[UnitMeasures]:
-    """The rows of the table: each unit, with its patterns that fired behind it."""
+    """The rows of the table: each unit, followed by its patterns that fired."""
     measured = tuning.measured
     return [row for unit in measured.units for row in (unit, *_fired(measured.patterns.get(unit.unit.key, [])))]
 
@@ -72,21 +72,21 @@ def _fired(rows: list[UnitMeasures]) -> list[UnitMeasures]:
 
 
 def agreement(tuning: Tuning) -> str:
-    """How far people agree, in a few words."""
+    """The agreement between people, in a few words."""
     found = tuning.measured.agreement
     if not found.items:
-        return "no reply was labelled by two people"
+        return "no reply has labels from two people"
     kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
     return f"κ {kappa} over {of(found.items, 'reply')}"
 
 
 def evidence_line(suggestion: Suggestion) -> str:
-    """What speaks for a suggestion, in a sentence or two."""
+    """The evidence for a suggestion, in a sentence or two."""
     return f"{suggestion.proposal.why} p = {suggestion.p:.2g}, corrected for {of(suggestion.tests, 'test')}."
 
 
 def backtest_line(suggestion: Suggestion) -> str:
-    """What a backtest says about a suggestion."""
+    """The result of a suggestion's backtest, as a sentence."""
     done = suggestion.outcome
     if done is None:
         return ""
@@ -94,13 +94,13 @@ def backtest_line(suggestion: Suggestion) -> str:
         (done.newly_accepted, "newly accepted"), (done.newly_refused, "newly refused"), (done.value_changed, "with another value")
     )  # fmt: skip
     flips = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing changes"
-    labels = f"; of their labels {done.better} say better, {done.worse} worse" if done.better or done.worse else ""
+    labels = f"; by their labels, {done.better} are better, {done.worse} worse" if done.better or done.worse else ""
     rates = f"; refused: {done.refused_before:.1%} → {done.refused_now:.1%}"
     return f"Of {of(done.judged, 'reply')}: {flips}{labels}{rates}."
 
 
 def unjudgeable(tuning: Tuning) -> list[str]:
-    """A line for each reason why replies could not be judged."""
+    """One line for each reason why replies could not be judged."""
     reasons: dict[str, str] = {str(name): words for name, words in REASONS.items()}
     return [f"{of(count, 'reply')} not judged: {reasons[name]}" for name, count in tuning.evidence.unjudgeable.items()]
 
@@ -147,7 +147,7 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]|"})
 
 
 def _prose(text: str) -> str:
-    r"""A sentence in which nothing is markup.
+    r"""A sentence without markup.
 
     >>> print(_prose("Rule '<b>`a|b`' is"))
     Rule '&lt;b>\`a\|b\`' is

@@ -1,7 +1,7 @@
-"""Places in a JSON Schema: where the schema of a path of the value stands, and which bounds stand in a schema.
+"""Places in a JSON Schema: finds the schema of a value's path, and the bounds in a schema.
 
-Properties, items, and references inside the document are followed. Unions and everything else are skipped: a place that depends on
-the value cannot be edited.
+Follows properties, items, and references inside the document. Skips unions and everything else, because a place that
+depends on the value cannot be edited.
 """
 
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ BOUNDS = {
     "minimum": (-1, "number"), "maximum": (1, "number"), "exclusiveMinimum": (-1, "number"), "exclusiveMaximum": (1, "number"),
     "minLength": (-1, "length"), "maxLength": (1, "length"), "minItems": (-1, "items"), "maxItems": (1, "items"),
 }  # fmt: skip
-_MOST = 2_000  # places of one schema that are looked at
+_MOST = 2_000  # the maximum number of places in one schema
 
 
 class Bound(NamedTuple):
     """A bound of a schema."""
 
     at: Parts
-    """Where it stands in the schema, its keyword included."""
+    """The place in the schema, including the keyword."""
     path: tuple[str | None, ...]
-    """The path of the values it speaks of; None for every item of a list."""
+    """The path of the values that it applies to; None stands for every item of a list."""
     keyword: str
     limit: int | float
 
 
 def schema_place(schema: Any, path: Parts) -> Parts | None:
-    """Where the schema of a path of the value stands in the schema; None if that cannot be said.
+    """The place of the schema for a path of the value; None if it is not clear.
 
     >>> schema_place({"properties": {"a": {"items": {"type": "string"}}}}, ("a", 3))
     ('properties', 'a', 'items')
@@ -49,7 +49,7 @@ def schema_place(schema: Any, path: Parts) -> Parts | None:
 
 
 def _referred(schema: Any, at: Parts) -> Parts | None:
-    """The place that a place stands for: itself, or what its `$ref` names."""
+    """The place itself, or the place that its `$ref` names."""
     for _ in range(20):
         held = value_at(schema, at)
         target = held.get("$ref") if isinstance(held, dict) else None
@@ -62,7 +62,7 @@ def _referred(schema: Any, at: Parts) -> Parts | None:
 
 
 def bounds_in(schema: Any) -> Iterator[Bound]:
-    """The bounds of a schema, with the values that each speaks of."""
+    """The bounds of a schema, with the values that each applies to."""
     stack: list[tuple[Parts, tuple[str | None, ...]]] = [((), ())]
     looked = 0
     while stack and looked < _MOST:
@@ -82,7 +82,7 @@ def bounds_in(schema: Any) -> Iterator[Bound]:
 
 
 def values_at(data: Any, path: tuple[str | None, ...]) -> list[Any]:
-    """Everything that stands at a path of a value; None in the path is every item of a list."""
+    """All values at a path; None in the path stands for every item of a list."""
     held = [data]
     for part in path:
         if part is None:

@@ -1,8 +1,8 @@
-"""Rules that say nothing: those that never fire, and those that only ever fire together with another.
+"""Silent rules: rules that never fire, and rules that fire only together with another rule.
 
-Neither needs a label; both need enough replies that were asked, each conversation counted once. A rule is called silent if "it fires in
-1 % of them or more" can be ruled out; two rules are one if "they differ in a fifth of them or more" can be ruled out. That a rule is
-silent says nothing against it: it may guard against something rare.
+Neither needs labels. Both need enough replies that the rule was evaluated on; each conversation counts once. A rule is
+silent if "it fires in 1 % of them or more" can be ruled out. Two rules are the same if "they differ in a fifth of them
+or more" can be ruled out. A silent rule is not necessarily useless: it may guard against something rare.
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from trueup.tuning.proposals import Proposal, Workshop, of
 from trueup.tuning.units import RefusingUnit
 from trueup.verdict.paths import Parts, value_at
 
-RARE = 0.01  # a rule that may fire less often than this may be called dead
+RARE = 0.01  # a rule that fires less often than this counts as silent
 SAME = 0.8
 FEWEST_TOGETHER = 10
 _RULES = ("rule", "reply", "forbid")
 
 
 def silent(shop: Workshop) -> Iterator[Proposal]:
-    """Proposals to take rules away that never fire, or that only repeat others."""
+    """Proposals to remove rules that never fire or only repeat others."""
     fired: dict[str, set[int]] = {}
     for number, one in enumerate(shop.evidence.seen):
         for key in one.units:
@@ -36,7 +36,9 @@ def silent(shop: Workshop) -> Iterator[Proposal]:
 
 
 class _Asked(NamedTuple):
-    """How many replies a rule has looked at, of how many conversations these are, and for how many replies its `when` held."""
+    """The number of replies that a rule was evaluated on, their conversations, and the replies for which its `when` was
+    true.
+    """
 
     replies: int
     conversations: int
@@ -44,7 +46,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(evidence: JudgedCases, unit: RefusingUnit) -> _Asked:
-    """What a rule has looked at: replies whose structure holds, that say something, or that belong to its state."""
+    """The replies that a rule was evaluated on: with a valid structure, with text, or in the rule's state."""
 
     def looked(one: JudgedCase) -> bool:
         if unit.kind == "rule":
@@ -65,10 +67,10 @@ def _dead(shop: Workshop, unit: RefusingUnit, asked: _Asked) -> Proposal:
     bound = upper_limit(0, asked.conversations) if asked.conversations else 1.0
     many = "" if asked.conversations == asked.replies else f" of {of(asked.conversations, 'conversation')}"
     why = (
-        f"It looked at {of(asked.replies, 'reply')}{many} and fired in none: at most {bound:.2%} of {'them' if not many else 'conversations'}"
-        f" break it (95 %).{_condition(asked)}"
+        f"It checked {of(asked.replies, 'reply')}{many} and never fired: at most {bound:.2%} of "
+        f"{'them' if not many else 'conversations'} break it (95 %).{_condition(asked)}"
     )
-    note = "That is not a fault: keep it if it guards against something rare. Only you can know whether it is still needed."
+    note = "This is not an error: keep it if it guards against something rare. Only you can know whether it is still needed."
     facts = {"asked": asked.replies, "conversations": asked.conversations, "held": asked.held, "bound": bound}
     edits = tuple(removal(shop.data, unit.at))
     title = (
@@ -79,11 +81,13 @@ def _dead(shop: Workshop, unit: RefusingUnit, asked: _Asked) -> Proposal:
 
 
 def _condition(asked: _Asked) -> str:
-    """How often the `when` of a rule held, in a sentence; empty if it has none, or it always held."""
+    """A sentence about how often the rule's `when` was true; empty if it has no `when`, or it was always true."""
     if asked.held == asked.replies:
         return ""
-    often = f"in {asked.held:,} of them" if asked.held else "in none of them, so it may be meant for other traffic"
-    return f" Its `when` held {often}."
+    often = (
+        f"in {asked.held:,} of them" if asked.held else ("in none of them, so the rule may be meant for other traffic")
+    )
+    return f" Its `when` was true {often}."
 
 
 def _together(shop: Workshop, rules: list[RefusingUnit], fired: dict[str, set[int]]) -> Iterator[Proposal]:
@@ -107,7 +111,7 @@ def _together(shop: Workshop, rules: list[RefusingUnit], fired: dict[str, set[in
 
 
 def called(unit: RefusingUnit) -> str:
-    """A unit at the start of a sentence.
+    """The name of a unit at the start of a sentence.
 
     >>> called(RefusingUnit("rule:x", "rule", "x")), called(RefusingUnit("V005 $.a", "field", "V005 $.a"))
     ("Rule 'x'", 'V005 $.a')
@@ -125,7 +129,7 @@ def level_of(data: dict[str, Any], unit: RefusingUnit) -> str:
 
 
 def removal(data: dict[str, Any], path: Parts) -> list[Edit]:
-    """The edits that take something away, together with a list or a mapping that would be empty afterwards."""
+    """The edits that remove a part, and also its list or mapping if that would become empty."""
     while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
         path = path[:-1]
     return [Remove(path)]

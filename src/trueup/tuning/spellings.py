@@ -1,7 +1,7 @@
-"""Spellings: values and keys that models write again and again, that the contract refuses, and that people accept.
+"""Spellings: values and keys that models write often, that the contract refuses, and that people accept.
 
-A value that means one of an enum, or a key that means a required one, becomes an alias. What it means is taken from notes of labels, or
-from its spelling; a value whose meaning is not known is proposed as a value of its own.
+A value that means an enum value, or a key that means a required key, becomes an alias. The meaning comes from the notes
+of labels, or from the spelling. A value with an unknown meaning is proposed as a new enum value.
 """
 
 from collections import Counter
@@ -17,28 +17,28 @@ from trueup.tuning.schemas import schema_place
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, folded, parse, render, value_at
 
-_LIKE = 75.0  # of 100, for two spellings of one word
+_LIKE = 75.0  # out of 100, for two spellings of one word
 _SHORTEST = 2
-_SEVERAL = 3  # spellings with the same prefix or delimiter: with fewer, each is an alias
+_SEVERAL = 3  # spellings with the same prefix or delimiter; if there are fewer, each is an alias
 _SIGNS = (" | ", " - ", " – ", " — ", ": ", ", ", " / ", " (")
-_WORKS = 0.8  # of the replies that a change is about, it must help so many
+_WORKS = 0.8  # the share of the affected replies that a change must improve
 
 
 class SpellingGroup(NamedTuple):
     """Replies that show one spelling."""
 
     place: Parts
-    """Where the schema of the value stands, inside the schema."""
+    """The place of the value's schema inside the schema."""
     found: str
     meant: str
     numbers: tuple[int, ...]
-    """The labelled replies that show it."""
+    """The labelled replies with this spelling."""
     path: str
     said: tuple[str, ...] = ()
 
 
 def spellings(shop: Workshop) -> Iterator[Proposal]:
-    """A proposal for each spelling that enough labelled replies show."""
+    """A proposal for each spelling with enough labelled replies."""
     schema = shop.data.get("schema")
     if not isinstance(schema, dict):
         return
@@ -96,7 +96,7 @@ def _enum_proposal(shop: Workshop, groups: list[SpellingGroup]) -> Iterator[Prop
 
 
 def _affixes(shop: Workshop, groups: list[SpellingGroup]) -> Iterator[Proposal]:
-    """A proposal for each prefix or delimiter that stands beside several values of an enum."""
+    """A proposal for each prefix or delimiter that appears with several values of an enum."""
     beside: dict[tuple[str, str], list[SpellingGroup]] = {}
     for group in groups:
         for option, affix in _affixes_of(group):
@@ -122,7 +122,7 @@ def _affixes_of(group: SpellingGroup) -> Iterator[tuple[str, str]]:
 
 
 def with_affix(data: dict[str, Any], option: str, affix: str) -> list[Edit]:
-    """The edits that add a prefix or a delimiter to the options of coercion.
+    """The edits that add a prefix or a delimiter to the coercion options.
 
     >>> with_affix({"coerce": "standard"}, "enum_prefixes", "very ")
     [Put(path=('coerce',), value={'enum_prefixes': ['very ']})]
@@ -136,7 +136,7 @@ def with_affix(data: dict[str, Any], option: str, affix: str) -> list[Edit]:
 
 
 def meaning(value: str, allowed: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """The allowed value that a spelling means: by the notes of labels, else by how it is written; empty if that is not clear.
+    """The allowed value that a spelling means, from the notes of labels or from the spelling; empty if it is not clear.
 
     >>> meaning("very high", ["low", "high"]), meaning("med", ["low", "medium"]), meaning("alto", ["low", "high"])
     ('high', 'medium', '')
@@ -206,7 +206,7 @@ def _keys(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
                 shown = groups.setdefault((place, missing, other), [])
                 if not shown or shown[-1] != one.number:
                     shown.append(one.number)
-    # of several keys that stand for one, or of one that stands for several, the pair that is seen most often is meant
+    # if several keys could mean one key, or one could mean several, the most frequent pair counts
     taken: set[tuple[Parts, str]] = set()
     for (place, missing, other), numbers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0][1:])):
         if len(numbers) < NEEDED or (place, other) in taken:
@@ -227,7 +227,7 @@ def _keys(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
 
 
 def _pairs(schema: dict[str, Any], one: JudgedCase, found: Finding) -> Iterator[tuple[Parts, str, str]]:
-    """For a missing key, the unknown keys beside it; for an unknown key with nothing missing, the key alone."""
+    """For a missing key, the unknown keys next to it; for an unknown key without a missing one, only this key."""
     if found.code not in ("V002", "V003"):
         return
     path = parse(found.path)
@@ -250,7 +250,7 @@ def _pairs(schema: dict[str, Any], one: JudgedCase, found: Finding) -> Iterator[
 
 
 class _Draft(NamedTuple):
-    """A change that may do what it is for: with its edits, or with the pairs of names that make an alias."""
+    """A change that may help: its edits, or the pairs of names for an alias."""
 
     kind: Kind
     at: Parts
@@ -264,7 +264,7 @@ class _Draft(NamedTuple):
 
 
 def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
-    """The proposal, unless the change does not do what it is for."""
+    """The proposal, or None if the change does not have its effect."""
     about, pairs = draft.about, draft.pairs
     remade: Callable[[dict[str, Any]], list[Edit]] | None = None
     if pairs:
@@ -287,7 +287,7 @@ def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
 
 
 def _cures(shop: Workshop, edits: list[Edit], about: frozenset[int], code: str) -> bool:
-    """Whether a change does away with what it is for; rules may still refuse what the schema then accepts."""
+    """Whether a change removes the finding. Rules may still refuse a reply that the schema then accepts."""
     contract = shop.file.contract(edits)
     cured = 0
     for number in about:
@@ -298,7 +298,7 @@ def _cures(shop: Workshop, edits: list[Edit], about: frozenset[int], code: str) 
 
 
 def _of(trial: Trial, about: frozenset[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a change makes better and worse; what it makes worse elsewhere counts, too."""
+    """The replies that a change makes better or worse, also elsewhere."""
     return tuple(number for number in trial.better if number in about), trial.worse
 
 

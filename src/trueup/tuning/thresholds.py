@@ -43,7 +43,7 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
                 yield Proposal("threshold", limit.at, "", "", 1.0, unit=limit.unit, labels=len(side))
             else:
                 proposal = _proposal(limit, move, refused=refused)
-                once = "" if len(side) == len(every) else "  One reply of each conversation counts."
+                once = "" if len(side) == len(every) else " One reply of each conversation counts."
                 yield proposal._replace(why=proposal.why + once)
 
 
@@ -60,8 +60,8 @@ def _proposal(limit: LabelledBound, move: Move, *, refused: bool) -> Proposal:
     title = f"{limit.name} {how}: {limit.shown(limit.value)} → {limit.shown(move.value)}"
     verb = "refused" if refused else "accepted"
     why = (
-        f"Of {of(move.labels, 'label')} on replies that it {verb}, the move makes {len(move.better)} right and "
-        f"{len(move.worse)} wrong."
+        f"Of {of(move.labels, 'label')} on replies that it {verb}, the move corrects {len(move.better)} and "
+        f"breaks {len(move.worse)}."
     )
     edits = (Put(limit.edit_at, limit.written(move.value)),)
     facts = {"from": limit.value, "to": move.value, "gain": move.gain}

@@ -1,4 +1,4 @@
-"""The text of a TOML file with a value replaced; other edits of TOML are refused with what to change by hand.
+"""Replace a value in the text of a TOML file. Other edits are refused with a message about what to change by hand.
 
 TOML spreads one list over many tables, so a small cut cannot add or remove most things.
 """
@@ -24,7 +24,7 @@ def edited(text: str, edit: Edit) -> str:
     'a = 2 # one\\n'
     """
     if not isinstance(edit, Put) or not isinstance(edit.value, str | int | float):
-        raise CannotEdit(f"trueup edits only single values of a TOML file; by hand, {_told(edit)}")
+        raise CannotEdit(f"trueup edits only single values in a TOML file; by hand, {_told(edit)}")
     marks = Marks("")
     read_toml(text, marks)
     place = marks.value(edit.path)

@@ -1,6 +1,6 @@
-"""Trying a change out: a proposal enters; what a backtest says about it leaves.
+"""Try a change: takes a proposal and returns the result of its backtest.
 
-This is the one place where tuning calls the backtest.
+This is the only place where tuning calls the backtest.
 """
 
 from typing import Any, NamedTuple
@@ -12,18 +12,18 @@ from trueup.tuning.proposals import Proposal, Workshop
 
 
 class ChangeEffect(NamedTuple):
-    """What a change does to the replies that were seen."""
+    """The effect of a change on the replies that were read."""
 
     judged: int
     newly_accepted: int
     newly_refused: int
     value_changed: int
     better: int
-    """Flips that labels call right."""
+    """The number of flips that labels call better."""
     worse: int
     refused_before: float
     refused_now: float
-    """The share of replies that is refused."""
+    """The share of refused replies."""
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON-able data."""
@@ -31,15 +31,15 @@ class ChangeEffect(NamedTuple):
 
 
 def tried(shop: Workshop, proposal: Proposal) -> ChangeEffect:
-    """Backtest a proposal on the replies that were seen, against the contract as it is."""
+    """Backtest a proposal against the current contract, on the replies that were read."""
     from trueup.backtesting.backtest import backtest
 
     cases = [
         structs.replace(one.case, missing=(), missing_why=()) if one.case.missing == UNNOTED else one.case
         for one in shop.evidence.seen
-    ]  # judged as they were here
+    ]  # judged with the same context as here
     done = backtest(shop.file.contract(proposal.edits), cases, against=shop.file.contract())
-    trial = shop.try_out(proposal.edits)  # it also knows labels of single findings
+    trial = shop.try_out(proposal.edits)  # it also uses labels of single findings
     better, worse = (0, 0) if trial is None else (len(trial.better), len(trial.worse))
     return ChangeEffect(
         done.judged, done.newly_accepted, done.newly_refused, done.value_changed, better, worse,

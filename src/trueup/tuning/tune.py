@@ -1,6 +1,6 @@
-"""Tuning: a contract file and stored replies enter; measures of its rules and suggestions for the file leave.
+"""Tuning: takes a contract file and stored replies, and returns measures of its rules and suggestions for the file.
 
-Every reply is judged again under the contract as it is now. Nothing is written: `applying` does that.
+Every reply is judged again under the current contract. This module writes nothing: `applying` does.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,25 +26,25 @@ _SHOWN = 3
 
 
 class Suggestion(NamedTuple):
-    """A change of the contract's file, with what speaks for it and what it would do."""
+    """A change of the contract's file, with its evidence and its effect."""
 
     number: int
     proposal: Proposal
     p: float
     """The p-value, corrected for all tests of its kind."""
     tests: int
-    """How many these are: tests of labels, or tests that need none."""
+    """The number of these tests: tests with labels, or tests without labels."""
     changes: tuple[FileChange, ...]
     refusal: str
-    """Why there is no diff; empty if there is one."""
+    """The reason why there is no diff; empty if there is one."""
     outcome: ChangeEffect | None
-    """What a backtest of the change says; None if it was not asked for."""
+    """The result of a backtest of the change; None if it was not requested."""
     examples: tuple[JudgedCase, ...]
-    """Labelled replies that it judges rightly, or leaves as they are."""
+    """The numbers of labelled replies that it judges correctly or leaves unchanged."""
 
     @property
     def is_advice(self) -> bool:
-        """Whether something speaks for it; that a rule is silent is only worth knowing."""
+        """Whether evidence supports it. That a rule is silent is only information."""
         return self.proposal.kind != "dead"
 
     @property
@@ -54,16 +54,16 @@ class Suggestion(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """Everything that is known about a contract after a run."""
+    """All results of one tuning run."""
 
     file: ContractFile
     evidence: JudgedCases
     measured: Measured
     suggestions: list[Suggestion]
     tests: int
-    """How many tests were made."""
+    """The number of tests."""
     needed: list[UnitMeasures]
-    """Units that fire and have too few labels."""
+    """Units that fire but have too few labels."""
 
 
 def tune(
@@ -75,9 +75,9 @@ def tune(
     backtest: bool = True,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Tuning:
-    """Measure the rules of a contract file on cases, and suggest changes of the file.
+    """Measure the rules of a contract file on cases, and suggest changes to the file.
 
-    `on_progress` is called with how many suggestions were tried out, and how many there are.
+    `on_progress` is called with the number of tried suggestions and the number of all suggestions.
     """
     file = ContractFile(contract)
     evidence = gather(cases, file.contract(), rules_in(file.data), most)
@@ -106,13 +106,13 @@ def _suggestion(number: int, chosen: ChosenProposal, shop: Workshop, *, backtest
 
 
 def _examples(shop: Workshop, proposal: Proposal) -> tuple[JudgedCase, ...]:
-    """The deciding replies to show: those that get better, and one that gets worse."""
+    """The deciding replies to show: replies that get better, and one that gets worse."""
     seen = shop.evidence.seen
     return tuple(seen[number] for number in (*proposal.better[:_SHOWN], *proposal.worse[:1]))
 
 
 def _needed(rows: Sequence[UnitMeasures]) -> list[UnitMeasures]:
-    """Units that fire often enough to be labelled, and have too few labels; the most frequent first."""
+    """Units that fire often enough but have too few labels; the most frequent first."""
     short = [row for row in rows if row.fired >= NEEDED > row.labelled]
     return sorted(short, key=lambda row: (-row.fired, row.unit.key))
 

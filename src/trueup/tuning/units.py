@@ -1,7 +1,8 @@
-"""Units: what of a contract can refuse a reply, each with a key, a name for people and its place in the document.
+"""Units: the parts of a contract that can refuse a reply, each with a key, a name for people and a place in the
+document.
 
-A finding enters and the key of its unit leaves; the data of a contract enters and the units that stand in it leave. Units of codes and
-fields are known by their findings alone, so they are made as findings come.
+Turns a finding into the key of its unit, and the data of a contract into its units. Units of codes and fields are known
+only from findings, so they are made when findings arrive.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,24 +14,24 @@ from trueup.verdict.paths import Parts, folded
 
 _RULES = frozenset({"B005", "B006", "B007"})
 _STATES = frozenset({"D001", "D003", "D005"})
-STRUCTURAL = "BQD"  # families of findings that come after the structure was judged
+STRUCTURAL = "BQD"  # families of findings that are checked after the structure
 
 
 class RefusingUnit(NamedTuple):
-    """Something that can refuse a reply."""
+    """A part of a contract that can refuse a reply."""
 
     key: str
     kind: str
     """`rule`, `reply`, `forbid` or `field`."""
     name: str
     at: Parts = ()
-    """Where it stands in the data of the contract; empty if that is not known."""
+    """Its place in the contract's data; empty if unknown."""
     state: str = ""
-    """The state it is for; empty for every state."""
+    """The state that it applies to; empty for every state."""
 
 
 def unit_of(found: Finding, listed: "Mapping[str, RefusingUnit]" = MappingProxyType({})) -> RefusingUnit:
-    """The unit that a finding belongs to, one of those that the contract lists if it can be.
+    """The unit that a finding belongs to: a unit that the contract lists, if possible.
 
     >>> unit_of(Finding("V005", "$.lines[3].kind", "")).key
     'V005 $.lines[].kind'
@@ -51,14 +52,14 @@ def unit_of(found: Finding, listed: "Mapping[str, RefusingUnit]" = MappingProxyT
 
 
 def names_of(found: Finding) -> tuple[str, ...]:
-    """The subjects under which a label may speak of a finding."""
+    """The subjects that a label of a finding may have."""
     rule = found.data.get("rule")
     code = f"code:{found.code}"
     return (f"rule:{rule}", code) if isinstance(rule, str) and rule else (code,)
 
 
 def rules_in(data: dict[str, Any]) -> Iterator[RefusingUnit]:
-    """The rules that stand in a contract: business rules, reply rules of its own, and what states forbid."""
+    """The rules in a contract: business rules, its own reply rules, and forbidden content of states."""
     yield from _business(data.get("rules"))
     reply = data.get("reply")
     if isinstance(reply, dict):
@@ -98,7 +99,7 @@ def _forbidden(states: dict[str, Any]) -> Iterator[RefusingUnit]:
 
 
 def _placed(states: dict[str, Any], path: Parts) -> Parts:
-    """The path of a forbidden thing; one that is not in a list stands at `forbid` itself."""
+    """The path of a forbidden item. An item outside a list is at `forbid` itself."""
     held: Any = states
     for part in path[1:-1]:
         held = held[part]

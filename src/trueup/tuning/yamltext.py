@@ -1,7 +1,7 @@
-"""The text of a YAML or JSON file with an edit made in it: only the lines that the edit is about change.
+"""Edit the text of a YAML or JSON file. Only the affected lines change.
 
-A text and an edit enter; the new text leaves. Comments, quotes and indentation stay as they are. What cannot be changed by a small
-cut (an anchor, the first key of a list's item, several things on one line) is refused with `CannotEdit`.
+Takes a text and an edit and returns the new text. Comments, quotes and indentation stay unchanged. Raises `CannotEdit`
+for places that a small edit cannot change: an anchor, the first key of a list's item, several items on one line.
 """
 
 import json
@@ -13,15 +13,15 @@ from trueup.verdict.patterns import lazy_regex
 
 _PLAIN = lazy_regex(r"[^\W\d][\w./()+-]*(?: [\w./()+-]+)*\Z")
 _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "none", "y", "n"})
-_LONG = 100  # a list or a mapping that is shorter stands on one line
+_LONG = 100  # a shorter list or mapping goes on one line
 
 
 class CannotEdit(ValueError):
-    """A file cannot be changed in place; says what stands in the way."""
+    """A file cannot be changed in place, for the given reason."""
 
 
 class TextEdit(NamedTuple):
-    """Put `text` in the place of what stands from `start` to `end`."""
+    """Replace the text from `start` to `end` with `text`."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class TextEdit(NamedTuple):
 
 
 def edited(text: str, edit: Edit, kind: str) -> str:
-    """The text of a file with one edit made.
+    """The text of a file after one edit.
 
     >>> edited("a: 1  # one\\nb: [x]\\n", Put(("a",), 2), ".yaml")
     'a: 2  # one\\nb: [x]\\n'
@@ -47,10 +47,10 @@ def edited(text: str, edit: Edit, kind: str) -> str:
 
 
 class YamlTree:
-    """The nodes of a document, with where each stands in its text."""
+    """The nodes of a document, with their places in its text."""
 
     def __init__(self, text: str, kind: str = ".yaml") -> None:
-        from ruamel.yaml import YAML  # a big module, needed for files alone
+        from ruamel.yaml import YAML  # a big module, needed only for files
         from ruamel.yaml.error import YAMLError
 
         self.text = text
@@ -80,7 +80,7 @@ class YamlTree:
         raise CannotEdit(f"there is no {render(path)} in this file")
 
     def _own(self, parent: Any, node: Any, path: Parts) -> Any:
-        """A node that stands where it is used: not an alias, and without an anchor that others use."""
+        """A node that is used only in its own place: not an alias, and without an anchor that others use."""
         before = node.start_mark.index < parent.start_mark.index
         if before or self.text[node.start_mark.index : node.start_mark.index + 1] in ("&", "*", "!"):
             raise CannotEdit(f"{render(path)} is shared through an anchor; edit it by hand")
@@ -115,7 +115,7 @@ class YamlTree:
         return TextEdit(start, end, self.inline(value, style))
 
     def _stays_plain(self, path: Parts, start: int, end: int, value: str) -> bool:
-        """Whether a text needs no quotes where it goes."""
+        """Whether a text can be written without quotes in its place."""
         if not value.isprintable() or value != value.strip():
             return False
         try:
@@ -140,14 +140,14 @@ class YamlTree:
         pad = " " * node.value[0][0].start_mark.column
         lines = self._block(edit.key, edit.value, pad)
         keys = [key.value for key, _ in node.value]
-        if not edit.path:  # a part of the contract by itself
+        if not edit.path:  # a separate part of the contract
             lines = ["", *lines]
         if edit.before in keys and keys.index(edit.before):
             return self._after_line(self._last_line(node.value[keys.index(edit.before) - 1][1]), lines)
         return self._after_line(self._last_line(node), lines)
 
     def remove(self, path: Parts) -> TextEdit:
-        """Take away a key or an item."""
+        """Remove a key or an item."""
         parent = self.node(path[:-1])
         self.node(path)
         index, start, end = self._span(parent, path[-1])
@@ -183,7 +183,7 @@ class YamlTree:
             after = held[1]
             end = (after[0] if isinstance(after, tuple) else after).start_mark.index
         if "#" in self.text[start:end] and "\n" in self.text[start:end]:
-            raise CannotEdit("a comment stands between the items; edit the list by hand")
+            raise CannotEdit("there is a comment between the items; edit the list by hand")
         return TextEdit(start, end, "")
 
     def _into_flow(self, node: Any, text: str) -> TextEdit:
@@ -198,7 +198,7 @@ class YamlTree:
         return TextEdit(ends, ends, f",{gap}{text}")
 
     def _after_line(self, line: int, lines: list[str]) -> TextEdit:
-        """New lines behind a line."""
+        """Insert lines after a line."""
         at = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.text)
         opening = "" if at == 0 or self.text[at - 1] == "\n" else "\n"
         return TextEdit(at, at, opening + "".join(f"{text}\n" for text in lines))
@@ -209,7 +209,7 @@ class YamlTree:
         return bisect_right(self.starts, index) - 1
 
     def _last_line(self, node: Any) -> int:
-        """The last line that belongs to a node: without the comments and blank lines behind it."""
+        """The last line that belongs to a node, without the comments and blank lines after it."""
         while isinstance(node.value, list) and not node.flow_style and node.value:
             held = node.value[-1]
             node = held[1] if isinstance(held, tuple) else held
@@ -263,7 +263,7 @@ class YamlTree:
 
 
 def scalar(value: Any, style: str = "") -> str:
-    r"""A scalar as YAML, in single or double quotes if it had such or needs them.
+    r"""A scalar as YAML, in single or double quotes if it had quotes or needs them.
 
     >>> scalar("low"), scalar("it's 5"), scalar("no"), scalar("a\nb"), scalar(2.5), scalar("x < 3", "'")
     ('low', "'it''s 5'", "'no'", '"a\\nb"', '2.5', "'x < 3'")

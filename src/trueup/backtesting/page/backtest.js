@@ -5,7 +5,7 @@ const showHead = () => {
   $("about").textContent = visible(`${data.new} against ${data.old} · ${data.sources.join(", ")}`);
   document.title = visible(`trueup backtest: ${data.new}`);
   $("conclusion").textContent = visible(data.conclusion);
-  notes(data.complete ? [] : [`Not complete: ${data.share} of the sources were read, in a random order. Counts are of that part.`]);
+  notes(data.complete ? [] : [`Not complete: ${data.share} of the sources were read, in random order. The counts cover only that part.`]);
   const card = (number, label, small, kind = "") =>
     make("div", { class: `card ${kind}` }, make("b", {}, typeof number === "number" ? count(number) : number), make("span", {}, label), make("small", {}, small));
   const shown = (kind) => `${rate(kind).share} · ${rate(kind).interval}`;
