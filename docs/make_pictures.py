@@ -1,7 +1,7 @@
 # ruff: noqa: INP001 - a script of the documentation, no package
 """Draws the pictures of the documentation from real runs: `python docs/make_pictures.py`.
 
-Each is what a command shows on a terminal, as SVG. The pictures name no address and load no font.
+Each is the output of a command in a terminal, as SVG. The pictures contain no addresses and load no fonts.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ def calls_picture() -> str:
 
 
 def drawn(command: str, verdict: Verdict, view: View) -> str:
-    """A command and what it shows, as SVG."""
+    """A command and its output, as SVG."""
     console = Console(
         record=True,
         width=view.width,
@@ -65,13 +65,13 @@ def drawn(command: str, verdict: Verdict, view: View) -> str:
     )
     console.print(Text.assemble(("$ ", "dim"), f"{command}\n"))
     show(verdict, console, view)
-    console.print()  # the last line would lose what hangs below it
+    console.print()  # otherwise the last line would be cut at the bottom
     svg = console.export_svg(title="trueup check", theme=THEME, unique_id="trueup")
     return self_contained(svg)
 
 
 def self_contained(svg: str) -> str:
-    """A picture that names no address and loads no font."""
+    """A picture without addresses and fonts to load."""
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: [^;]+;", f"font-family: {FONT};", svg)
     return re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""Judges every reply in examples/replies and shows the result, beside that of `json.loads`; then one verdict in full.
+"""Judges every reply in examples/replies and shows the result, next to the result of `json.loads`; then one verdict in full.
 
 Replies named `invoice-…` are judged by examples/schemas/invoice.json, all others by person.json.
 """
@@ -36,7 +36,7 @@ def outcome(verdict: Verdict) -> str:
 
 
 def account(verdict: Verdict) -> list[tuple[str, str]]:
-    """The value and what was done to it, or what is wrong, as lines with their styles."""
+    """The value and its fixes, or the findings, as lines with their styles."""
     if not verdict.ok:
         return [(f"{finding.code} {finding.message}", "") for finding in verdict.errors]
     lines = [(document(verdict.data, indented=False), "")]

@@ -21,12 +21,12 @@ from tests.adapters.elsewhere import INSIDE, PYTHON
 from tests.effort import PROFILE, RETRIED, SOAK
 from trueup.ask.clients.weights import find as find_weights
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it asks the network for prices, and again, and again
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without it, litellm keeps asking the network for prices
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
-# The same examples each time, so that a change is judged and not the luck of the draw. Only a soak draws new ones.
+# The same examples each time, so that results depend on the change and not on chance. Only a soak draws new ones.
 settings.register_profile("dev", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_quiet)
 settings.register_profile("soak", max_examples=10_000, deadline=None, suppress_health_check=_quiet, print_blob=True)
 settings.load_profile(PROFILE)
@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Take thousands of tests and hundreds of modules out of the garbage collector's rounds: it would walk over them each time."""
+    """Keep thousands of tests and hundreds of modules out of garbage collection, which would walk over them each time."""
     gc.collect()
     gc.freeze()
 
@@ -93,7 +93,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    # With several workers only the process that hands out the tests hears of all of them.
+    # With several workers, only the process that distributes the tests sees all results.
     if report.outcome == "rerun":
         _retried.append(report.nodeid)
     if report.outcome == "skipped" and isinstance(report.longrepr, tuple):

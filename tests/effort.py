@@ -1,4 +1,4 @@
-"""How hard a run of the tests tries: `dev` (the default and CI's) or `soak` (`make soak`), by TRUEUP_PROFILE."""
+"""The effort of a test run, from TRUEUP_PROFILE: `dev` (the default, also in CI) or `soak` (`make soak`)."""
 
 import os
 

@@ -27,7 +27,7 @@ ROUNDS = 12
 def cpu(run: Callable[[T], object], given: T) -> float:
     """CPU seconds that this thread spends on one run, with the garbage collector off.
 
-    The collector would walk over everything that the tests before this one left behind.
+    The collector would walk over all objects that earlier tests have left.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -41,7 +41,7 @@ def cpu(run: Callable[[T], object], given: T) -> float:
 
 
 class _Measured:
-    """The least CPU time of an input of one size so far; each look may lower it."""
+    """The lowest CPU time so far for an input of one size; each measurement may lower it."""
 
     def __init__(self, run: Callable[[Any], object], given: Any) -> None:
         self._run, self._given = run, given
@@ -56,10 +56,10 @@ class _Measured:
 def assert_linear(
     run: Callable[[T], object], make: Callable[[int], T], size: int, *, bound: float = BOUND, what: str = ""
 ) -> None:
-    """`run(make(n))` takes time in proportion to n, up to a `size` in whatever `make` counts.
+    """`run(make(n))` takes time in proportion to n, up to a `size` in the unit of `make`.
 
-    Sizes grow from a sixteenth of `size`, so that something quadratic fails while it is still quick. The two largest decide. If
-    they are too quick to be compared, or if the work changes its method between them, one more size does.
+    Sizes grow from a sixteenth of `size`, so quadratic work fails while it is still fast. The two largest decide. If
+    they are too quick to be compared, or if the work changes its method between them, another size decides.
     """
     run(make(max(1, size // STEP**4)))  # what is compiled or imported on first use is not part of the growth
     n = max(1, size // STEP**2)
@@ -91,7 +91,7 @@ def assert_at_most(times: float, run: Callable[[], object], of: Callable[[], obj
 
 
 def _grown(less: _Measured, more: _Measured, bound: float) -> float:
-    """How many times the CPU time of the one the other takes: looked at again until it is within the bound, or plainly not."""
+    """The ratio of the two CPU times, measured again until it is clearly inside or outside the bound."""
     for turn in range(ROUNDS):
         if more.best <= bound * less.best or (turn > 3 and more.best > 1.7 * bound * less.best):
             break

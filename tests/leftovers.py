@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collected() -> Iterator[None]:
-    """Run examples; the connections that they leave open are collected here, without a warning."""
+    """Run examples, then collect the connections that they leave open, without a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, read from the page: what each creates and changes, and which commands it runs.
+"""The recipes of CONTRIBUTING.md, read from the page: the files that each creates and changes, and the commands that it runs.
 
 A step is a fenced block. `Create FILE:` above it creates that file, `At the end of FILE:` appends to it, and `In FILE:` above a
 `diff` block changes it: its lines without a sign must occur in the file exactly once. A `sh` block must succeed; the commands of

@@ -1,4 +1,4 @@
-"""A small disk that is really full: a file system in memory where the system lets us have one, for tests of full disks."""
+"""A small disk that is really full: a file system in memory, if the machine allows one, for tests of full disks."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def small_disk(place: Path, size: str = "8m") -> Iterator[Path]:
 
 
 def fill(disk: Path, room: int = 0) -> Path:
-    """Fill a disk up to the last `room` bytes; the file that takes the space."""
+    """Fill a disk up to the last `room` bytes, and return the file that takes the space."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as opened:
         block = b"\0" * 4096

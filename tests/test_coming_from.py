@@ -1,4 +1,4 @@
-"""The page for users of other libraries keeps its promises: forty tasks, ours in as few lines or fewer, each one run.
+"""The page for users of other libraries keeps its promises: forty tasks, each with no more lines in trueup, and each one run.
 
 A task is a heading of the third level with the code of the other library (`py title="…"`), and ours (`python title="trueup"`). Blocks
 without a title are shared by both sides. Ours is run with the shared names alone, so every import it needs is counted.
@@ -68,7 +68,7 @@ def read_page(text: str) -> tuple[list[Task], list[Block]]:
 
 
 def counted(blocks: list[Block]) -> int:
-    """Lines that hold code: neither blank nor only a comment."""
+    """Lines with code: neither blank nor only a comment."""
     lines = [line.strip() for block in blocks for line in code_of(block).splitlines()]
     return len([line for line in lines if line and not line.startswith(("#", "//"))])
 
@@ -150,7 +150,7 @@ def importable(block: Block) -> bool:
     return all(importlib.util.find_spec(name.partition(".")[0]) for name in names)
 
 
-_CALLING = "pydantic-ai"  # it takes its output from a tool call, and the replies of the page are texts
+_CALLING = "pydantic-ai"  # it reads its output from a tool call, and the replies of the page are texts
 
 
 def test_the_other_side_runs_too_where_its_library_is_installed(module: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in the copy, where `trueup` and every tool see the copy alone."""
+    """Run a command in the copy, in which `trueup` and every tool see only the copy."""
     hidden = ("PYTEST_", "COV_", "TRUEUP_", "FORCE_COLOR")
     env = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"

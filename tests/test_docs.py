@@ -1,4 +1,4 @@
-"""The documentation tells the truth: its examples run, its generated pages are fresh, its pages fetch nothing.
+"""The documentation is correct: its examples run, its generated pages are fresh, its pages fetch nothing.
 
 In README.md and docs/: a `python` block is run, and the lines `# → …` below a statement are exactly what it prints. The blocks of
 one page share their names. A `console` block runs its `$` lines and compares what they print. `make snapshots` writes both outputs.
@@ -94,7 +94,7 @@ def test_python_examples_print_what_they_show(
 
 
 def run_python(block: Block, names: dict[str, Any], page: Path, printed: io.StringIO) -> str:
-    """The block, after it has run, with what each statement printed below it."""
+    """The block, after it has run, with the output of each statement below it."""
     lines = block.text.splitlines(keepends=True)
     fresh, at = [], 0
     for statement in ast.parse(block.text).body:
@@ -186,7 +186,7 @@ def test_every_command_is_described_in_a_how_to() -> None:
 
 
 class Resources(HTMLParser):
-    """Collects what a browser would fetch by itself to show a page."""
+    """Collects the addresses that a browser would fetch to show a page."""
 
     def __init__(self) -> None:
         super().__init__()

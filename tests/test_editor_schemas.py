@@ -46,7 +46,7 @@ def shipped(kind: str) -> Path:
 
 @cache
 def schema(kind: str) -> Shape:
-    """The schema that the code makes; the shipped one is the same."""
+    """The schema that the code generates; the shipped one is the same."""
     return MADE[kind]()
 
 
@@ -59,7 +59,7 @@ def faults(kind: str, data: Any) -> list[str]:
     return [str(error) for error in editor(kind).iter_errors(data)]
 
 
-# -- what is shipped -------------------------------------------------------------------
+# -- the shipped files -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["pipeline", "gateway"])  # that of contracts: tests/contract/files/test_shape.py
@@ -228,7 +228,7 @@ def page_blocks() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("data", "kinds"), [*page_blocks()])
 def test_every_yaml_of_the_pages_is_valid(data: dict[str, Any], kinds: list[str]) -> None:
-    """A page may show a part of a file, so what is required may be missing."""
+    """A page may show a part of a file, so required keys may be missing."""
     partial = {kind: {name: part for name, part in schema(kind).items() if name != "required"} for kind in kinds}
     if "extends" in data:
         data = {name: part for name, part in data.items() if part is not None}  # null takes a key away there

@@ -1,4 +1,4 @@
-"""Grounding holds its bars on a few hundred documents of the bench's material, and the material itself holds together."""
+"""Grounding meets its targets on a few hundred documents of the bench's material, and the material is consistent."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The helper that compares growth tells a square from a line, on any machine, and says what it saw."""
+"""The helper that compares growth distinguishes quadratic from linear time on any machine, and reports its measurements."""
 
 import pytest
 

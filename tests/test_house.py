@@ -1,4 +1,4 @@
-"""The conventions of the house, as tests: what a reviewer would otherwise have to say again and again."""
+"""The conventions of the house, as tests: instead of comments that a reviewer would repeat."""
 
 import ast
 import functools
@@ -87,7 +87,7 @@ def test_no_drawer_for_odds_and_ends() -> None:
 PARALLEL = {
     "Bedrock", "Chat", "Cohere", "Gemini", "Messages", "Mistral", "Ollama", "Responses",  # a client or a route, and its test server
     "Connection", "Endpoint",  # of the gateway, and of the studio
-    "ContractOutputParser", "Replies",  # as LangChain and LlamaIndex call theirs; a column of pandas or polars
+    "ContractOutputParser", "Replies",  # the names that LangChain and LlamaIndex use; a column of pandas or polars
     "Request",  # to a provider, and as a scripted server received it: both are public
 }  # fmt: skip
 
@@ -130,7 +130,7 @@ def test_prompts_of_an_interpreter_are_only_in_docstrings() -> None:
 
 
 def test_nothing_installs_trueup_by_its_name() -> None:
-    """It is not on a package index: `pip install` with its name could fetch a stranger's package. A path to it is fine."""
+    """trueup is not on a package index: `pip install` with its name could install somebody else's package. A path to it is fine."""
     command = r"\b(?:uvx|(?:pip\d?|pipx|uv|uv pip|uv tool|poetry|conda) (?:install|add|run))\b[^\n`#]*?(?<![\w./\\-])trueup(?![\w/.-])"
     by_name = re.compile(rf"{command}|(?<![\w./])trueup\[[a-z]")
     for path in own_files():

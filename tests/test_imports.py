@@ -1,4 +1,4 @@
-"""What is loaded when: an import and a first check take no longer than they must. Modules are counted, not milliseconds."""
+"""An import and a first check load only the modules that they need. Modules are counted, not milliseconds."""
 
 import ast
 import subprocess
@@ -11,7 +11,7 @@ import trueup
 SRC = Path(trueup.__file__).parent
 JUDGING = ("verdict", "conform", "recover", "contract", "checks", "expressions", "read")
 ROOMS_ABOVE = {"ask", "batch", "cli", "gateway", "measure", "store", "testing", "tui", "watch"}
-# A schema that is simple, and a reply with a fault in its form and one in a type.
+# A simple schema, and a reply with a syntax fault and a type fault.
 FIRST_CHECK = """Contract({"properties": {"a": {"type": "integer"}}}).check('{"a": "3",}').unwrap()"""
 
 
@@ -44,7 +44,7 @@ def test_a_first_broken_check_loads_one_library_and_no_more_than_its_fault_needs
     loaded = loaded_by(FIRST_CHECK, after="import jsonschema_rs\nfrom trueup import Contract")
     assert loaded - own(loaded) <= {"bisect", "_bisect"}
     assert not {name for name in own(loaded) if name.split(".")[1] in ROOMS_ABOVE}
-    # neither the tolerant parser nor anything that knows prose, phrases in the reply or the marks of models
+    # neither the tolerant parser nor the modules for prose, phrases and marks
     assert not {"trueup.recover.json.parser", "trueup.recover.readings", "trueup.recover.marks"} & loaded
 
 

@@ -37,7 +37,7 @@ def write(path: Path, text: str) -> None:
 
 
 def run(folder: Path, *words: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    """pre-commit, where nothing can be downloaded."""
+    """pre-commit, without a network."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {
         "PATH": os.pathsep.join(filter(None, [path, str(TOOLS), env["PATH"]])), "PRE_COMMIT_HOME": str(folder / "home"),
@@ -95,7 +95,7 @@ def test_data_is_not_proofread(repository: Path) -> None:
 
 
 def test_types_and_layers_are_checked_before_a_push(repository: Path) -> None:
-    """They take minutes on the whole project: here, programs of the same names report how they were called."""
+    """On the whole project they take minutes. Here, programs with the same names report how they were called."""
     programs = repository / "home" / "programs"
     for name in ("mypy", "lint-imports"):
         write(programs / name, f'#!/bin/sh\necho "{name} called with [$*]"\nexit 1\n')

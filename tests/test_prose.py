@@ -1,4 +1,4 @@
-"""The prose linter: what it reads in each kind of file, what each rule finds, and what it leaves alone."""
+"""The prose linter: the text that it reads in each kind of file, the hits of each rule, and the text that it skips."""
 
 import json
 import subprocess

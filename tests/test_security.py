@@ -1,4 +1,4 @@
-"""SECURITY.md promises only what a test shows, and can be found from where people look."""
+"""SECURITY.md promises only what a test proves, and other pages link to it."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The study of asking rests on data that holds together, and its figures are counted right."""
+"""The data of the study is consistent, and its figures are counted correctly."""
 
 import json
 import sys

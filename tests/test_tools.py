@@ -46,7 +46,7 @@ def test_a_lock_is_read_entry_by_entry_with_its_hashes(root: Path) -> None:
     assert [entry for entry in entries(root / "requirements" / "dev.lock") if entry.startswith("uv==")]
 
 
-def test_pip_takes_over_where_uv_does_not_get_through(
+def test_pip_installs_if_uv_cannot_reach_an_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ran: list[list[str]] = []
@@ -56,4 +56,4 @@ def test_pip_takes_over_where_uv_does_not_get_through(
     monkeypatch.setattr(made, "_run", lambda command, _: ran.append(command) or int(command[0] == str(tmp_path / "uv")))
     made.install("-r", "some.lock")
     assert [command[1:3] for command in ran] == [["pip", "install"], ["-m", "ensurepip"], ["-m", "pip"]]
-    assert "uv did not get through; pip installs instead" in capsys.readouterr().out
+    assert "uv cannot reach an index; pip installs instead" in capsys.readouterr().out

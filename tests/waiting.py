@@ -1,7 +1,7 @@
 """Wait for something that another thread, process or server does.
 
 A test waits for a condition, never for a length of time, and never looks at a clock: a busy machine may take long to get
-there. The pause between two looks is short, so a quick machine loses nothing.
+there. The pause between two tests of the condition is short, so a fast machine loses no time.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 PAUSE = 0.01
-LOOKS = 12_000  # two minutes of pauses: only something that never happens takes that long
+LOOKS = 12_000  # two minutes of pauses: only a condition that never becomes true takes that long
 
 
 def wait_for(condition: Callable[[], T], what: str = "the condition never became true") -> T:
@@ -24,7 +24,7 @@ def wait_for(condition: Callable[[], T], what: str = "the condition never became
 
 
 async def await_for(condition: Callable[[], T], what: str = "the condition never became true") -> T:
-    """The same in a coroutine; other tasks run between two looks."""
+    """The same in a coroutine; other tasks run in the pauses."""
     for _ in range(LOOKS):
         if seen := condition():
             return seen

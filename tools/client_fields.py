@@ -54,7 +54,7 @@ def filled(page: str) -> str:
 
 
 def _in_events(events: dict[str, Rule]) -> dict[str, str]:
-    """The fields of all events; the event is named where the same field is not the same in all of them."""
+    """The fields of all events; the event is named if its field is handled differently."""
     fates: dict[str, dict[str, list[str]]] = {}
     for kind, rules in events.items():
         for path, fate in _leaves(rules):

@@ -48,7 +48,7 @@ class Defaults(griffe.Extension):
 
 
 class DocumentedOptions(griffe.Extension):
-    """Puts the declared options in place of the `**options` of `Contract`, and a sentence beside each in the tables for type checkers."""
+    """Replaces the `**options` of `Contract` with the declared options, and adds a sentence to each in the tables for type checkers."""
 
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
         if cls.path == "trueup.contract.contract.Contract" and Contract.__doc__:

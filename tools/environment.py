@@ -1,11 +1,11 @@
 """Makes a virtual environment from lock files: `python3 tools/environment.py FOLDER LOCK… [--no-deps LOCK…] [--editable]`.
 
-Needs nothing but Python's standard library. uv installs the packages where it is available, because it takes a tenth of the time;
+Needs only Python's standard library. uv installs the packages where it is available, because it takes a tenth of the time;
 with --fetch-uv it is taken from the first lock if it is not. Where uv cannot reach an index (it does not read pip's
 settings), pip does the work. Everything is checked against the hashes in the locks.
 """
 
-from __future__ import annotations  # an older Python gets as far as the message that it is too old
+from __future__ import annotations  # an older Python must reach the message that it is too old
 
 import argparse
 import os
@@ -51,13 +51,13 @@ class Environment:
             self.uv = str(self.bin / "uv")
 
     def install(self, *words: str) -> None:
-        """`pip install` these words, by uv if it is there and gets through."""
+        """Run `pip install` with these arguments: with uv, if it is installed and reaches an index."""
         if self.uv is not None:
             compiling = ["--compile-bytecode"] if self.compiled else []
             command = [self.uv, "pip", "install", "--python", str(self.python), *compiling, *words]
             if self._run(command, ("Prepared", "Installed", "Bytecode")) == 0:
                 return
-            say("uv did not get through; pip installs instead")
+            say("uv cannot reach an index; pip installs instead")
             self.uv = None
             subprocess.run([self.python, "-m", "ensurepip", "--upgrade"], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
         self._pip(*words)
@@ -70,7 +70,7 @@ class Environment:
             sys.exit(f"== {self.folder} could not be set up: pip ended with exit code {code}")
 
     def _run(self, command: list[str], shown: tuple[str, ...]) -> int:
-        """Run a command and show those of its lines that say how far it is; all of them if it fails."""
+        """Run a command and show its lines about progress; all lines if it fails."""
         said = []
         with subprocess.Popen(  # noqa: S603 - our own words
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace"
@@ -91,7 +91,7 @@ def main() -> int:
     parser.add_argument("--no-deps", type=Path, nargs="*", default=[], help="locks to install without dependencies")
     parser.add_argument("--editable", action="store_true", help="install this project too, for development")
     parser.add_argument("--compile", action="store_true", help="compile all packages to bytecode now")
-    parser.add_argument("--fetch-uv", action="store_true", help="install uv first if it is not there")
+    parser.add_argument("--fetch-uv", action="store_true", help="install uv first if it is missing")
     options = parser.parse_args()
     if sys.version_info < OLDEST:
         sys.exit(f"trueup needs Python {OLDEST[0]}.{OLDEST[1]} or newer; this is {sys.version.split()[0]}")

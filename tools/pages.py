@@ -1,7 +1,7 @@
-"""Pages of the documentation that are made from code, and the index of which test shows which requirement.
+"""Pages of the documentation that are generated from code, and the tests of each requirement.
 
 `python tools/pages.py` writes what is committed (the command-line reference, the list of requirements without a test);
-the rest is made while the documentation is built, by `tools/hooks.py`. Nothing here needs more than the repository.
+`tools/hooks.py` generates the rest while the documentation is built. Everything is read from the repository.
 """
 
 import ast
@@ -77,7 +77,7 @@ def cli_page() -> str:
 
 
 def root_page(name: str) -> str:
-    """A page that is in the top folder, where people expect it, with its links as they are inside `docs/`."""
+    """A page from the top folder, where people expect it, with its links changed for `docs/`."""
     return (ROOT / name).read_text("utf-8").replace("](docs/", "](")
 
 
@@ -208,7 +208,7 @@ def requirement_ids() -> list[str]:
 
 @functools.cache
 def citations(folder: Path | None = None) -> dict[str, list[str]]:
-    """Which tests carry `@pytest.mark.spec(ID)`, by id; read from the source, nothing is run."""
+    """The tests with `@pytest.mark.spec(ID)`, by id; read from the source, without running anything."""
     cited: dict[str, list[str]] = {}
     for path in sorted((folder or ROOT / "tests").rglob("test_*.py")):
         tree = ast.parse(path.read_text("utf-8"))
@@ -221,7 +221,7 @@ def citations(folder: Path | None = None) -> dict[str, list[str]]:
 
 
 def _marks(tree: ast.Module) -> list[tuple[str, ast.Call]]:
-    """Every `….mark.spec(…)` with the name of the test or class it belongs to; no name: the whole module."""
+    """Every `….mark.spec(…)` with the name of its test or class; without a name, it is for the whole module."""
     found: list[tuple[str, ast.Call]] = []
     stack: list[tuple[str, ast.AST]] = [("", tree)]
     while stack:
@@ -237,13 +237,13 @@ def _marks(tree: ast.Module) -> list[tuple[str, ast.Call]]:
 
 
 def with_tests(markdown: str) -> str:
-    """The page of requirements with a third column: the tests that show each."""
+    """The page of requirements with a third column: the tests of each."""
     cited = citations()
     out = []
     for line in markdown.splitlines():
         row = _ROW.match(line)
         if line.startswith("| id |"):
-            line += " shown by |"
+            line += " tests |"
         elif line.startswith("|---|---|"):
             line += "---|"
         elif row:

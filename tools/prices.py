@@ -1,7 +1,7 @@
 """Write the table of list prices, `src/trueup/ask/prices.toml`, from two public lists that are installed for development.
 
-The price lists of LiteLLM and of genai-prices enter. A model is taken over if both give it the same prices for input and output; any
-other stays unknown. What caches and long requests cost is taken from the list that has it.
+Reads the price lists of LiteLLM and genai-prices. A model is listed if both have the same prices for its input and output; all
+others stay unknown. What caches and long requests cost is taken from the list that has it.
 Run it as `python tools/prices.py` after updating both packages.
 """
 
@@ -45,7 +45,7 @@ _ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens$")
 
 
 def main() -> None:
-    spec = find_spec("litellm")  # found, not imported: importing it asks the network for a newer list
+    spec = find_spec("litellm")  # found, not imported: importing it downloads a newer list
     assert spec is not None
     assert spec.origin is not None
     listed = json.loads((Path(spec.origin).parent / "model_prices_and_context_window_backup.json").read_text())
@@ -89,7 +89,7 @@ def _price(facts: dict[str, Any]) -> dict[str, Any]:
     price = {name: round(facts[field] * 1e6, 6) for name, field in FIELDS.items() if facts.get(field)}
     if "input" not in price or "output" not in price:
         return {}
-    if price.get("cache_write", 0) < price["input"]:  # what costs less than plain input is not the price of a write
+    if price.get("cache_write", 0) < price["input"]:  # a price below plain input is not the price of a write
         price.pop("cache_write", None)
     above = next((found[1] for field in facts if (found := _ABOVE.match(field))), None)
     if above:
@@ -102,7 +102,7 @@ def _price(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _other(name: str, provider: str) -> dict[str, Any]:
-    """The prices that genai-prices has, with those of long requests; empty if it does not know the model."""
+    """The prices in genai-prices, including long requests; empty if it does not have the model."""
     from genai_prices import Usage, calc_price
     from genai_prices.types import TieredPrices
 

@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
         "places", nargs="*", type=Path, metavar="FILE", help="files or folders; default: the whole project"
     )
     parser.add_argument("--project", action="store_true", help="skip files that a run without FILE does not read")
-    parser.add_argument("--extract", action="store_true", help="print the prose, one paragraph a line")
+    parser.add_argument("--extract", action="store_true", help="print the prose, one paragraph per line")
     parser.add_argument("--rules", action="store_true", help="explain the rules")
-    parser.add_argument("--lower-baseline", action="store_true", help="write the baseline again with what is left")
+    parser.add_argument("--lower-baseline", action="store_true", help="write the baseline with the remaining hits")
     parser.add_argument("--new-baseline", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     missing = [place for place in options.places if not place.exists()]

@@ -1,7 +1,7 @@
 """The tests of some rooms: `python tools/rooms.py [ROOM…]` prints their folders and files, one per line.
 
 Without a name, the rooms are those with changes that are not committed yet: sources, tests and pages of findings. The house
-rules in `tests/test_house.py` always belong to them.
+rules in `tests/test_house.py` are always included.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""The study of false alarms: its page shows what its script finds, and the contract is no worse than it says."""
+"""The study of false alarms: its page shows the results of its script, and the contract is as good as the page says."""
 
 import importlib.util
 from pathlib import Path

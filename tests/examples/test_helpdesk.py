@@ -1,4 +1,4 @@
-"""The contract of a help desk that ships as an example: the network diagnosis, its order and its bounds."""
+"""The example contract of a help desk: the network diagnosis, its order and its bounds."""
 
 import json
 from pathlib import Path

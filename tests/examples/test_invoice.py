@@ -1,4 +1,4 @@
-"""The grounded example: what the studio's sample shows, and that each value of it is needed in its source."""
+"""The grounded example: the studio's sample, and that each of its values must be in its source."""
 
 import json
 from pathlib import Path

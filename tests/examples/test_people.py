@@ -1,4 +1,4 @@
-"""The shipped file of replies: real ones of a small model and written messes, sifted as `make demo` does."""
+"""The shipped file of replies, real ones and written ones, sifted as in `make demo`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tutorials show their contracts as they are: every YAML block of a page is part of the file it is about."""
+"""The tutorials show the real contracts: every YAML block of a page is part of its file."""
 
 import re
 import textwrap

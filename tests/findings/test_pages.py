@@ -1,4 +1,4 @@
-"""Every page is documentation and test at once: what its examples say is what the engine gives."""
+"""Every page is both documentation and test: the engine gives the results that its examples show."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def repeated(example: PageExample) -> Any:
 
 
 def judge_file(example: PageExample, folder: Path) -> set[tuple[str, str]]:
-    """The same where a contract file is given: what is wrong with the file, or with a reply under it."""
+    """The same for a contract file: the faults of the file, or of a reply under it."""
     file = folder / example.options.get("file", "contract.yaml")
     file.write_text(example.contract, "utf-8")
     if example.reply is not None:
@@ -91,7 +91,7 @@ def judge_file(example: PageExample, folder: Path) -> set[tuple[str, str]]:
 
 
 def judge_lines(example: PageExample, folder: Path) -> set[tuple[str, str]]:
-    """The same where the example is a file of a batch: it is sifted; `--- python` may define what judges it."""
+    """The same for a file of a batch: it is sifted; `--- python` may define the contract."""
     contract: Any = Contract(True)
     if example.python:
         names: dict[str, Any] = {}
@@ -127,7 +127,7 @@ PIPELINE_FILES = {
 
 
 def judge_pipeline(example: PageExample, folder: Path) -> set[tuple[str, str]]:
-    """The same where the contract is a pipeline's configuration: linted, or with `run` run on the reply for each unit.
+    """The same for a pipeline's configuration: linted, or with `run` run on the reply for each unit.
 
     A `part` of a configuration is made whole with the sections of `PIPELINE`.
     """
@@ -148,7 +148,7 @@ def judge_pipeline(example: PageExample, folder: Path) -> set[tuple[str, str]]:
 
 
 def judge_asked(example: PageExample) -> set[tuple[str, str]]:
-    """The same where a model is asked that always gives this reply; `ask` holds the policy and how the client is."""
+    """The same for asking a model that always gives this reply; `ask` has the policy and the kind of client."""
     options = dict(example.options)
     asked = options.pop("ask")
     traits = Traits(finishes=asked.pop("finishes", False))

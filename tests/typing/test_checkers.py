@@ -34,7 +34,7 @@ def expected(checker: str) -> Said:
 
 
 def plain(shown: str) -> str:
-    """A type as mypy shows it, in pyright's words: without modules, a TypedDict by its name, one Literal for many."""
+    """A type of mypy in pyright's notation: without modules, a TypedDict by its name, one Literal for many."""
     shown = re.sub(r"TypedDict\(([\w.]+), \{.*?\}\)", r"\1", shown)
     shown = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", shown)
     return re.sub(r"'\] \| Literal\['", "', '", shown)

@@ -41,7 +41,7 @@ def _is_allowed_there(hit: Hit, lines: list[str]) -> bool:
 
 
 def without_exempt(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits that somebody has to correct, in the order of files and lines."""
+    """The hits to correct, in the order of files and lines."""
     entries, lines = listed(), dict[str, list[str]]()
     left = []
     for hit in sorted(set(hits)):
@@ -75,7 +75,7 @@ def baseline() -> dict[str, int]:
 
 
 def lower(hits: Iterable[Hit], *, start: bool = False) -> dict[str, int]:
-    """Writes the baseline again with what is left; `start` also adds folders and raises numbers."""
+    """Writes the baseline again with the remaining hits; `start` also adds folders and raises numbers."""
     found, allowed = counts(hits), baseline()
     left = dict(found) if start else {name: min(most, found[name]) for name, most in allowed.items() if found[name]}
     BASELINE.write_text(json.dumps(left, indent=1, sort_keys=True) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Which files of the project hold prose, and which reader takes each."""
+"""The files of the project that contain prose, and the reader for each."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[str], Iterable[Passage]]] = {
     "Containerfile": settings.comments,
 }
 
-# Not written for people, or not in English, or not ours.
+# Not written for people, not in English, or not our text.
 LEFT_OUT = {
     "src/trueup/ask/words": "prompts to models: a change needs a new run of the study",
     "src/trueup/studio/bundle": "built from src/trueup/studio/page",
@@ -52,7 +52,7 @@ def is_left_out(path: Path) -> bool:
 
 
 def files_of(places: Iterable[Path]) -> Iterator[Path]:
-    """The files with prose at these places. A file that is named is read even where its folder is left out."""
+    """The files with prose at these places. A named file is read even if its folder is excluded."""
     for place in places:
         if place.is_file():
             yield place

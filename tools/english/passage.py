@@ -9,7 +9,7 @@ class Passage:
     """The text of one paragraph, comment or message, with code kept between backticks."""
 
     text: str
-    offsets: tuple[int, ...]  # where in `text` a new stretch of the file begins
+    offsets: tuple[int, ...]  # where in `text` a new piece of the file begins
     places: tuple[tuple[int, int], ...]  # its line and column in the file, both from 1
     heading: bool = False
 
@@ -25,7 +25,7 @@ class Passage:
 
 @dataclass
 class Writing:
-    """A passage that is being put together from stretches of a file."""
+    """A passage that is built from pieces of a file."""
 
     parts: list[str] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Writing:
 
 
 def passage(text: str, line: int, column: int) -> list[Passage]:
-    """The passage of one stretch, or nothing if it has no word."""
+    """The passage of one piece, or nothing if it has no word."""
     writing = Writing()
     writing.add(text, line, column)
     return writing.done()

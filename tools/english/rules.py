@@ -1,4 +1,4 @@
-"""The rules: our own habits from `rules.toml`, registered beside those of proselint that suit a technical text."""
+"""The rules: our own habits from `rules.toml`, registered in addition to those of proselint that suit a technical text."""
 
 import functools
 import re
@@ -18,18 +18,18 @@ OURS = "trueup"
 THEIRS = {
     "typography.symbols.curly_quotes": False,  # code and messages quote with straight quotes
     "typography.symbols.ellipsis": False,  # `...` is Python's, and a model's
-    "typography.diacritical_marks": False,  # takes the verb "resume" for a curriculum vitae
-    "misc.capitalization.days": False,  # files and words of a table are called `monday`
+    "typography.diacritical_marks": False,  # mistakes the verb "resume" for a curriculum vitae
+    "misc.capitalization.days": False,  # files and words in tables are named `monday`
     "misc.preferred_forms": False,  # takes a second, and finds `ne` and `sans` in lists of foreign words
     "misc.composition": False,  # "did not succeed" is not "failed": the call may still be running
     "misc.phrasal_adjectives": False,  # names of codes, such as `only-field`
     "redundancy.misc.after_the_deadline": False,  # "enter in", "point in time"
     "cliches.misc.write_good": False,  # "in a word" is meant literally
     "cliches": True,
-    "dates_times": False,  # "2:10 pm" is what a reply says
+    "dates_times": False,  # replies contain "2:10 pm"
     "archaism": False,  # its engine finds "or eve" in "for every"
     "hedging": True,
-    "industrial_language": False,  # takes `B4` for chat
+    "industrial_language": False,  # mistakes `B4` for chat
     "lexical_illusions": True,
     "malapropisms": True,
     "misc": True,
@@ -43,14 +43,14 @@ THEIRS = {
     "spelling": False,  # both spellings occur as data
     "terms": True,
     "uncomparables": False,  # takes 3 seconds, and "most whole replies" is not one
-    "weasel_words": False,  # "very" is rare here, and mostly meant
+    "weasel_words": False,  # "very" is rare here, and mostly right
     OURS: True,
 }
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One habit: what gives it away, what to write instead, and examples of both."""
+    """One habit: its patterns, what to write instead, and examples of both."""
 
     name: str
     find: list[str]

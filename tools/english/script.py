@@ -55,7 +55,7 @@ def _braces_end(source: str, start: int) -> int:
 
 
 def _template(source: str, start: int, end: int, at: _Lines) -> Iterator[Passage]:
-    """The text of a template: what is between tags, with `{…}` for what the code fills in; and the code inside it."""
+    """The text of a template between its tags, with `{…}` for inserted code; and the code inside it."""
     flat = list(source[start:end])
     codes: list[tuple[int, int]] = []
     index = start

@@ -1,4 +1,4 @@
-"""Prose of configuration: comments of YAML, TOML, Makefiles and the like, and what a YAML file says to people."""
+"""Prose of configuration: comments of YAML, TOML, Makefiles and the like, and text for people in YAML files."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from english.passage import Passage, Writing
 
-# The keys whose values are written for people; the others hold replies, patterns and names.
+# The keys with values for people; the others have replies, patterns and names.
 SAID = frozenset({"reason", "hint", "message", "why", "description", "help", "title", "label", "note", "about"})
 _COMMENT = re.compile(r"(?:^|\s)(#+\s*)(?![!#])(.*)$")
 
