@@ -56,13 +56,13 @@ def infer(
     `sources` are read one after another. A type or an OpenAPI file cannot be combined with other sources.
     `name` is the contract's name; by default it has none, or the type's name.
     `strictness` is `loose`, `standard` (default) or `tight`: the stricter, the less evidence a constraint needs.
-    `holdout` is the share of replies that test the draft, from 0 to 0.5. Default: 0.2.
-    `seed` selects those replies. Default: 0.
+    `holdout` is the share of replies that test the draft, from 0 to 0.5; 0.2 by default.
+    `seed` selects those replies; 0 by default.
     `expect` is the kind of replies: `value`, `text`, or `auto` (default): `value` if at least half of them have one.
     `operation` names the OpenAPI operation with the response to draft; by default each operation becomes a tool.
-    `selection` limits the stored replies. Default: all.
+    `selection` limits the stored replies; all are used by default.
     `reply_column` names the field of JSON lines with the reply; by default, trueup's and providers' fields are known.
-    `on_case` is called with the number of replies read so far. Default: nothing is called.
+    `on_case` is called with the number of replies read so far; nothing is called by default.
 
     Raises `NothingToLearn` if no reply can be used.
 
