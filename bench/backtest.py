@@ -1,4 +1,4 @@
-"""`python bench/backtest.py`: stored replies backtested under two contracts, beside two sifts of the same replies.
+"""`python bench/backtest.py`: stored replies backtested under two contracts, compared with two sifts of the same replies.
 
 python bench/backtest.py [--replies N] [--turns N] [--markdown PAGE]
 

@@ -3,7 +3,7 @@
 python bench/fresh.py [--only demo,test,quick] [--busy] [--nice] [--one-core] [--repeat N] [--markdown docs/tests.md]
 
 Clones the last commit into a temporary folder, with its own caches for pip, uv and npm, and runs the commands one after the other.
---busy keeps every core busy with other work meanwhile, --nice runs at low priority beside that, --one-core leaves one core.
+--busy keeps every core busy with other work meanwhile, --nice runs at low priority in addition, --one-core leaves one core.
 Prints seconds, the seconds until the first line of output, and megabytes on disk; the page gets the table.
 """
 

@@ -1,4 +1,4 @@
-"""The page of bench/gateway.py: figures enter, Markdown leaves, with the targets beside them, met or not."""
+"""The page of bench/gateway.py: figures enter, Markdown leaves, with the targets, met or not."""
 
 from typing import Any
 

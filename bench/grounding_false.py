@@ -84,7 +84,7 @@ class Facts:
         return folded in self.folded or any(folded in value for value in self.values)
 
     def says_name(self, name: str) -> bool:
-        """Whether the name can be read anywhere: every part is there, or one of them beside an initial of the other."""
+        """Whether the name can be read anywhere: every part is there, or one of them with an initial of the other."""
         if self.language in ("zh", "ja"):
             return fold(name) in self.folded
         parts = [bare(part).casefold() for part in re.findall(r"[\w'-]+", name)]

@@ -383,7 +383,7 @@ def _cut(digits: str, groups: tuple[int, ...]) -> list[str]:
 
 
 def phones(digits: str, place: Locale) -> list[Written]:
-    """E.164 beside an international text, or the national number beside a national or an international text."""
+    """E.164 for an international text, or the national number for a national or an international text."""
     region = place.region
     code, trunk = COUNTRY[region], TRUNK.get(region, "")
     usual, other = _cut(digits, GROUPS[region]), _cut(digits, OTHER[region])

@@ -11,7 +11,7 @@ LIMIT = 100.0  # µs of CPU, beyond the call and the check
 
 
 def loop(rounds: int) -> Result:
-    """CPU µs of an ask whose first reply is accepted, beside the check alone."""
+    """CPU µs of an ask that accepts its first reply, and of the check alone."""
     from trueup import Contract, Policy
     from trueup.ask.budgets.tokens import estimate
     from trueup.ask.clients.call import CallableClient

@@ -1,4 +1,4 @@
-"""Learned quality and relevance, measured: precision and recall beside the rules, calibration, size, time, AUC by language.
+"""Learned quality and relevance, measured: precision and recall compared with the rules, calibration, size, time, AUC by language.
 
 python bench/quality.py [--markdown PAGE]
 

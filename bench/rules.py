@@ -1,4 +1,4 @@
-"""Business rules: one evaluation beside Python itself and asteval, and what compiling a rule costs."""
+"""Business rules: one evaluation compared with Python and asteval, and the cost of compiling a rule."""
 
 from typing import Any
 

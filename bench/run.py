@@ -1,4 +1,4 @@
-"""`make bench`: trueup beside its peers, correctness and CPU time, all in one run.
+"""`make bench`: trueup and its peers: correctness and CPU time, all in one run.
 
 python bench/run.py [--quick] [--only clean,broken] [--probes FILE] [--json OUT] [--markdown PAGE] [--plot SVG]
 """

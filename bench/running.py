@@ -1,4 +1,4 @@
-"""The loop of a tool-using model: what `run` costs per turn, beside a loop by hand that judges and executes the same calls."""
+"""The loop of a tool-using model: the cost of `run` per turn, compared with a hand-written loop that judges and executes the same calls."""
 
 import asyncio
 from typing import Any

@@ -239,7 +239,7 @@ def _disk(folder: Path) -> float:
 
 
 def against_simulation(p: Parameters) -> str:
-    """The model beside the simulation, without failures and with them."""
+    """The model and the simulation, without and with failures."""
     out = ["| replies | where | model | simulation | error | a node dies every 10 minutes of its life | ranges judged again |",
            "|---|---|--:|--:|--:|--:|--:|"]  # fmt: skip
     for amount in (10**7, 10**8):
@@ -272,7 +272,7 @@ def run_really(p: Parameters, folder: Path, lines: int) -> list[tuple[str, float
 
 
 def against_reality(runs: list[tuple[str, float, float]]) -> str:
-    """The model beside the real runs."""
+    """The model and the real runs."""
     out = ["| a real run here | model, CPU s | measured, CPU s | error |", "|---|--:|--:|--:|"]
     out += [f"| {name} | {guess:.1f} | {spent:.1f} | {guess / spent - 1:+.0%} |" for name, guess, spent in runs]
     return "\n".join(out)

@@ -1,4 +1,4 @@
-"""`python bench/sift.py`: a file of replies sifted, beside what one would write by hand and what the source system does.
+"""`python bench/sift.py`: a file of replies sifted, compared with a hand-written loop and with the way of the source system does.
 
 python bench/sift.py [--lines N] [--small-lines N] [--quick] [--turns N] [--no-ray] [--markdown PAGE] [--json OUT]
 
@@ -208,7 +208,7 @@ def _on_ray(folder: Path, clean: Path, small: Path, lines: int, turns: int) -> l
     for name in ("beside", "ray0", "ray"):
         shutil.rmtree(folder / name)
     return [
-        local._replace(note="beside Ray, measured the same way"),
+        local._replace(note="measured in the same way as Ray"),
         fixed._replace(note="its fixed cost"),
         whole._replace(note=f"{whole.cpu / local.cpu:.2f} × local, {'same bytes as local' if same else 'OTHER BYTES'}"),
     ]
@@ -240,7 +240,7 @@ def _flips(folder: Path, lines: int) -> Row:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="sifting, beside what one would write by hand")
+    parser = argparse.ArgumentParser(description="sifting, compared with a hand-written loop")
     parser.add_argument("--lines", type=int, default=1_000_000, help="lines of 1 KB")
     parser.add_argument("--small-lines", type=int, default=1_000_000, help="lines of 200 bytes")
     parser.add_argument("--quick", action="store_true", help="20,000 lines of each")

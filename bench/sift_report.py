@@ -74,7 +74,7 @@ def _beside_floor(shape: str, by: dict[str, Row]) -> list[Target]:
 
 
 def _beside_local(by: dict[str, Row]) -> list[Target]:
-    """Ray beside the local engine, if it was measured."""
+    """Ray compared with the local engine, if it was measured."""
     if "trueup on Ray, clean, 2 workers" not in by:
         return []
     ratio = by["trueup on Ray, clean, 2 workers"].cpu / by["local engine, clean, 2 workers"].cpu
@@ -120,7 +120,7 @@ the turns; the memory is the most that any one process held. Python's bytecode w
 A coerced reply has a number in quotes. There are five kinds of broken replies (a fence and prose, a trailing comma, Python's words, an
 apology, a field of the wrong type); the last two cannot be repaired and become failure records.
 
-**The floor** is a loop by hand: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
+**The floor** is a hand-written loop: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
 the lines themselves, and nothing that survives a crash. **The source's way** is what the source system describes, in one process:
 json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set again for each rule;
 its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.{_about_ray(rows)}

@@ -102,7 +102,7 @@ def screen(*keys: str) -> str:
                 for key in keys:
                     await pilot.press(key)
                     await pilot.pause()
-                    await app.workers.wait_for_complete()  # units are read beside the screen
+                    await app.workers.wait_for_complete()  # units are read in the background
                     await pilot.pause()
                 return app.export_screenshot(title="trueup tui")
 

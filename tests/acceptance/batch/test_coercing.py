@@ -17,7 +17,7 @@ TONES = {"type": "array", "items": TONE}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same with null beside its type, and among its values if it has a list of them."""
+    """The same with null in addition to its type, and in its list of values if it has one."""
     enum = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
     return {**schema, **enum, "type": [schema["type"], "null"]}
 

@@ -1,4 +1,4 @@
-"""Recall and false alarms of the salon's contract, by state, beside the plain regular expressions it replaces.
+"""Recall and false alarms of the salon's contract, by state, compared with the plain regular expressions that it replaces.
 
     python tests/acceptance/coherence/measure.py FILE.jsonl [--misses]
 
