@@ -183,7 +183,7 @@ def _function(function: Any, place: str, refuse: type[ValueError]) -> Callable[.
 
 
 def _expression(source: Any, place: str, refuse: type[ValueError]) -> Callable[..., Any]:
-    from trueup.expressions.language import compile_expression  # only for such rules
+    from trueup.expressions.language import compile_expression  # needed only for expressions
 
     try:
         expression = compile_expression(source)

@@ -10,8 +10,8 @@ from trueup.checks.folding import fold
 
 _ASCII = frozenset(map(chr, range(0x20, 0x7F)))
 _MANY = 10  # capitals in a class: `[AP]M` means what it says, `[A-Z]` seems to mean more
-CASE = "case is not told apart: this finds small letters as well"
-_NOT_ASCII = "accents are not told apart: letters such as é are found as e, and so not by this"
+CASE = "case is ignored: this finds small letters as well"
+_NOT_ASCII = "accents are ignored: letters such as é match as e, so this does not find them"
 
 
 class PatternNote(NamedTuple):
@@ -25,7 +25,7 @@ def told_apart(named: set[str], *, negated: bool) -> str:
     """A distinction that a class of these characters makes and folded text does not show; usually empty.
 
     >>> told_apart(set("áé"), negated=False), told_apart(set("aáeé"), negated=False)
-    ('accents are not told apart: á is found as a, and a is found as well', '')
+    ('accents are ignored: á matches as a, so this finds a as well', '')
     """
     if negated:
         return _NOT_ASCII if _ASCII.issubset(named) else ""
@@ -37,5 +37,5 @@ def told_apart(named: set[str], *, negated: bool) -> str:
         folded = fold(char)
         accented = not char.isascii() and folded.isalpha() and folded.islower() and unicodedata.decomposition(char)
         if accented and "WITH" in unicodedata.name(char, "") and not plain.issuperset(folded):
-            return f"accents are not told apart: {char} is found as {folded}, and {folded} is found as well"
+            return f"accents are ignored: {char} matches as {folded}, so this finds {folded} as well"
     return ""

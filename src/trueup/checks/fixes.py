@@ -11,10 +11,10 @@ from trueup.verdict.facts import Finding, Fix, finding
 _SAID_OF = {
     "S032": ("P003", "Key given twice; the last value was kept", "Give each key once."),
     "S033": ("P004", "{before} is not a JSON number", "Use a finite number, or null if the schema allows it."),
-    "S034": ("P005", "Number {before} is too large to hold", "Use a smaller number, or a string."),
+    "S034": ("P005", "Number {before} is too large to represent", "Use a smaller number, or a string."),
     "S035": (
         "P006",
-        "Text holds half of a surrogate pair",
+        "Text contains half of a surrogate pair",
         "Write the character itself, or a full \\uXXXX\\uXXXX pair.",
     ),
     "S043": (

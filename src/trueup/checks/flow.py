@@ -33,7 +33,9 @@ def flow_problems(states: "States", root: Path) -> list[FlowProblem]:
         place = (*root, name)
         if reached is not None and name not in reached:
             found.append(
-                FlowProblem(place, "unreachable", f"no way leads from {states.start or next(iter(table))} to {name}")
+                FlowProblem(
+                    place, "unreachable", f"no transition leads from {states.start or next(iter(table))} to {name}"
+                )
             )
         if state.fallback is None:
             if state.rules or states.dialogue.always.rules or state.tools is not None:

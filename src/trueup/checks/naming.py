@@ -175,7 +175,7 @@ class Naming:
         return found
 
     def _is_nearly_offered(self, name: str) -> bool:
-        """Whether a name is an offered one with its words in another order, or with one word misspelt."""
+        """Whether a name is an offered one with its words in another order, or with one word misspelled."""
         for rest, word in _parted(name):
             for other in self._all_but_one.get(rest, ()):
                 if word == other or (word and other and _misspelt(word, other)):

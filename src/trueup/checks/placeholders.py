@@ -23,7 +23,7 @@ def unknown_place(text: str, known: Iterable[str]) -> str:
     """The problem of the first unknown placeholder; empty if all are known.
 
     >>> unknown_place("{State}: {data.first_name}", HINT)
-    "there is no placeholder {State}; did you mean 'state'? Known here are {state}, {found}, {data} and {data.NAME}"
+    "there is no placeholder {State}; did you mean 'state'? The placeholders are {state}, {found}, {data} and {data.NAME}"
     """
     names = tuple(known)
     for name in PLACE.findall(text):
@@ -31,7 +31,7 @@ def unknown_place(text: str, known: Iterable[str]) -> str:
             continue
         shown = ", ".join(f"{{{each}}}" for each in names) + (" and {data.NAME}" if "data" in names else "")
         near = closest(name.casefold(), names) or "."
-        return f"there is no placeholder {{{name}}}{near} Known here are {shown}"
+        return f"there is no placeholder {{{name}}}{near} The placeholders are {shown}"
     return ""
 
 

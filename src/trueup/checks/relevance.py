@@ -54,7 +54,7 @@ class Relevance:
         return frozenset({"question", "history"})
 
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
-        """The score of a reply, and a finding where it is too low."""
+        """The score of a reply, and a finding if it is too low."""
         question, text = question_in(context)[:_MOST_TEXT], said(reply)[:_MOST_TEXT]
         abstained = _unjudged(question, text)
         if abstained:

@@ -53,7 +53,7 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     better: int = 0
     """Replies that the rules alone judge wrongly, and rules and model together judge correctly."""
     worse: int = 0
-    """The other way round."""
+    """The reverse."""
     p: float | None = None
     """The exact McNemar test of these two, by conversation."""
     calibration_error: float | None = None
@@ -162,7 +162,7 @@ def _problem(model: Model) -> str:
         return f"unfamiliar must be between 0 and 1; got {model.unfamiliar!r}"
     facts = model.facts
     if min(facts.labels, facts.good, facts.bad) < 0 or facts.good + facts.bad > facts.labels:
-        return "its good and bad labels do not add up to all labels"  # no number: it may be too long to write
+        return "it has more good and bad labels than labels"  # without the numbers: they may be too long to write
     return ""
 
 

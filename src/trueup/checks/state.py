@@ -158,7 +158,7 @@ class States:
         tools = self._permitted(state)
         if tools is None:
             return list(calls)
-        where = f"the state {state}; it has" if state else "every state, and the state is not known; all states have"
+        where = f"the state {state}; it has" if state else "every state; the state is unknown, and all states share"
         hint = self.states[state].hint if state else ""
         allowed = []
         for call in calls:

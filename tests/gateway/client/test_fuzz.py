@@ -57,5 +57,5 @@ def test_reading_damaged_answers_ends_in_an_answer_or_an_error_of_our_own() -> N
         return {await read(number) for number in range(COUNT)}
 
     outcomes = asyncio.run(run())
-    assert {"Closed", "CutOff", "Garbled", "BadEncoding"} <= outcomes
+    assert {"Closed", "CutOff", "GarbledResponse", "BadEncoding"} <= outcomes
     assert any(outcome.startswith("200 ") for outcome in outcomes)
