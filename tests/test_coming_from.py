@@ -91,7 +91,7 @@ def test_there_are_forty_tasks_in_six_sections() -> None:
 
 
 @EACH
-def test_a_task_has_both_sides_and_ours_is_no_longer(task: Task) -> None:
+def test_a_task_has_both_sides_and_trueup_takes_no_more_lines(task: Task) -> None:
     assert task.theirs, "the code of the other library is missing"
     assert len(task.ours) == 1
     assert counted(task.ours) <= counted(task.theirs)

@@ -51,7 +51,7 @@ def test_only_the_command_line_prints() -> None:
         assert not printed or "cli" in path.parts, name_of(path)
 
 
-def test_of_urllib_only_parse_is_used() -> None:
+def test_only_the_parse_module_of_urllib_is_used() -> None:
     # import-linter sees whole packages; parsing an address does no I/O, opening one does.
     for path in MODULES:
         for node in ast.walk(tree_of(path)):
@@ -60,7 +60,7 @@ def test_of_urllib_only_parse_is_used() -> None:
             assert not [n for n in names if n.split(".")[0] == "urllib" and n != "urllib.parse"], name_of(path)
 
 
-def test_inner_inits_hold_only_a_docstring() -> None:
+def test_inner_inits_have_only_a_docstring() -> None:
     for path in SRC.rglob("*/__init__.py"):
         body = tree_of(path).body
         assert len(body) == 1, f"{name_of(path)} holds code"
@@ -92,7 +92,7 @@ PARALLEL = {
 }  # fmt: skip
 
 
-def test_a_class_has_a_name_of_its_own() -> None:
+def test_a_class_has_a_unique_name() -> None:
     """A name that means two things makes readers look up every use of it."""
     places: dict[str, list[str]] = {}
     for path in MODULES:

@@ -23,7 +23,7 @@ def test_every_defence_names_a_test_that_shows_it(requirements: list[str], tests
         assert any(re.search(rf'spec\([^)]*"{requirement}"', text) for text in texts), f"{requirement}: {threat}"
 
 
-def test_it_says_what_a_reporter_and_an_operator_look_for() -> None:
+def test_it_answers_the_questions_of_reporters_and_operators() -> None:
     assert len(ROWS) > 15
     for title in (
         "Report a vulnerability",

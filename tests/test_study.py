@@ -49,7 +49,7 @@ def test_a_right_reply_is_known_by_its_values(tasks: Any) -> None:
     assert not tasks.is_right({"name": "f"}, None)
 
 
-def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
+def test_the_tables_count_correctly(tasks: Any, tmp_path: Path) -> None:
     import asking_report
 
     def outcome(again: int, tokens: int, *, valid: bool) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _person(tasks: Any) -> Any:
 
 
 @pytest.mark.parametrize("improves", [True, False])
-def test_what_grounding_buys_is_measured_beside_asking_blindly(tasks: Any, improves: bool) -> None:
+def test_grounding_is_measured_against_asking_blindly(tasks: Any, improves: bool) -> None:
     import asking_grounded
     import asking_grounded_report
     from trueup import Policy

@@ -21,7 +21,7 @@ def demo(**environment: str) -> str:
     return done.stdout
 
 
-def test_it_says_what_a_try_block_would_have_done() -> None:
+def test_it_shows_the_result_of_a_try_block() -> None:
     out = demo()
     assert "trueup      2 as it was, 9 mended, 7 refused, with the reason\n" in out
     assert "json.loads  2 read, 3 read though wrong, 13 exceptions\n" in out
@@ -34,7 +34,7 @@ def test_it_fits_the_screen(width: int) -> None:
     assert max(map(cell_len, lines)) <= width
 
 
-def test_a_reader_that_goes_away_is_no_trouble() -> None:
+def test_a_reader_that_leaves_causes_no_error() -> None:
     line = f"'{sys.executable}' examples/demo.py | head -1"
     done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("What became of each reply in examples/replies\n", "")

@@ -19,7 +19,7 @@ def study() -> ModuleType:
     return module
 
 
-def test_the_page_shows_what_the_script_finds(study: ModuleType) -> None:
+def test_the_page_shows_the_results_of_the_script(study: ModuleType) -> None:
     page = (ROOT / "docs" / "false-alarms.md").read_text("utf-8")
     assert study.tables() in page, "run: python bench/false_alarms.py --markdown docs/false-alarms.md"
 

@@ -104,7 +104,7 @@ def test_opening_hours_excuse_no_stylist(salon: Contract) -> None:
         ("DOCTOR", "Dr. Patel can see you at half past three.", True),
     ],
 )
-def test_a_clinic_may_tell_its_hours_and_offers_none_too_early(state: str, text: str, violation: bool) -> None:
+def test_a_clinic_may_say_its_hours_but_not_offer_times_too_early(state: str, text: str, violation: bool) -> None:
     clinic = Contract.load(FOLDER / "clinic.yaml")
     assert codes(clinic, state, text) == ({"D001"} if violation else set())
 

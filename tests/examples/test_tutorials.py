@@ -34,7 +34,7 @@ def holds(whole: Any, part: Any) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_a_tutorial_shows_is_in_the_contract(page: str) -> None:
+def test_the_yaml_of_a_tutorial_is_in_the_contract(page: str) -> None:
     contract = list(nodes(read_document(ROOT / "examples" / "contracts" / f"{PAGES[page]}.yaml").data))
     blocks = BLOCK.findall((ROOT / "docs" / "tutorial" / f"{page}.md").read_text("utf-8"))
     assert blocks

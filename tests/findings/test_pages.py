@@ -194,7 +194,7 @@ def test_a_page_has_every_section_and_both_kinds_of_example(page: CodePage) -> N
 
 
 @pytest.mark.parametrize(("page", "example"), [row[1:] for row in TRIGGERS], ids=[row[0] for row in TRIGGERS])
-def test_triggers_give_exactly_what_they_say(page: CodePage, example: PageExample, tmp_path: Path) -> None:
+def test_triggers_give_exactly_their_code_and_path(page: CodePage, example: PageExample, tmp_path: Path) -> None:
     assert judge(example, tmp_path) == example.gives
 
 

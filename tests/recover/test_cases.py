@@ -58,7 +58,7 @@ def test_replies_are_read_as_a_person_reads_them(name: str) -> None:
     assert not (OPEN & own) - wrong, "these have come right: take them off cases/open.txt"
 
 
-def test_every_case_has_a_name_of_its_own_and_every_open_one_exists() -> None:
+def test_every_case_has_a_unique_name_and_every_open_one_exists() -> None:
     ids = [row["id"] for path in CASES.glob("*.jsonl") for row in rows(path.name)]
     assert len(ids) == len(set(ids))
     assert set(ids) >= OPEN

@@ -25,7 +25,7 @@ CODE = [
 @pytest.mark.parametrize("schema", [PERSON, True])
 @pytest.mark.parametrize("code", CODE)
 @pytest.mark.parametrize("order", ["before", "behind", "both"])
-def test_code_beside_the_answer_is_no_part_of_it(schema: Any, code: str, order: str) -> None:
+def test_code_next_to_the_answer_is_not_part_of_it(schema: Any, code: str, order: str) -> None:
     text = f"How it works:\n\n{code if order != 'behind' else ''}\nThe answer:\n{ANSWER}\n{code if order != 'before' else ''}"
     verdict = Contract(schema).check(text)
     assert verdict.ok, verdict.findings
@@ -43,7 +43,7 @@ def test_code_beside_the_answer_is_no_part_of_it(schema: Any, code: str, order: 
         "```js\nf() { }\n```json\n{}",
     ],
 )
-def test_what_may_be_the_start_of_the_value_is_not_taken_for_code(text: str) -> None:
+def test_a_possible_start_of_the_value_is_not_read_as_code(text: str) -> None:
     assert code_blocks(text) == []
 
 

@@ -14,7 +14,7 @@ TEXTS: list[str] = json.loads((Path(__file__).parents[1] / "data" / "known.json"
 NAMES = ["any", "person", "lossy", "eager", "strict", "people", "scalar", "flat"]
 
 
-def test_no_text_stands_there_twice() -> None:
+def test_no_text_occurs_twice() -> None:
     assert len(TEXTS) == len(set(TEXTS))
 
 

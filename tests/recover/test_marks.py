@@ -80,14 +80,14 @@ def is_part(value: Any) -> bool:
 
 @every
 @pytest.mark.parametrize("thought", [f"Perhaps {DRAFT} or so.", DRAFT, f"```json\n{DRAFT}\n```"])
-def test_the_value_behind_the_draft_is_the_value(mark: Mark, thought: str) -> None:
+def test_the_value_after_the_draft_is_the_value(mark: Mark, thought: str) -> None:
     verdict = VALUE.check(mark.around(thought, json.dumps(GOOD)))
     assert verdict.ok
     assert verdict.data == GOOD
 
 
 @every
-def test_a_draft_alone_is_no_answer(mark: Mark) -> None:
+def test_a_draft_alone_is_not_an_answer(mark: Mark) -> None:
     assert not VALUE.check(f"{mark.open}Perhaps {DRAFT}{mark.close}").ok
     assert not VALUE.check(f"{mark.open}Perhaps {DRAFT}").ok
 
@@ -174,7 +174,7 @@ CALLS = [
 
 
 @every
-def test_a_call_in_a_thought_is_no_call(mark: Mark) -> None:
+def test_a_call_in_reasoning_is_not_a_call(mark: Mark) -> None:
     contract = Contract(tools=[ping])
     for call in CALLS:
         drafted, meant = call.replace("HERE", "draft"), call.replace("HERE", "real")
@@ -232,7 +232,7 @@ def test_no_mark_begins_another_one_of_its_kind() -> None:
     "text",
     ["<b>", "<thinker>", "<think/>", "<think />", "[think]", "<think", "a < b", "<analysis_id>", "think", "<|im_end|>"],
 )
-def test_what_opens_nothing(text: str) -> None:
+def test_marks_that_open_nothing(text: str) -> None:
     assert not marks.OPENS_REASONING.search(text)
 
 
@@ -248,7 +248,7 @@ def test_the_quick_look_misses_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     "source", [marks.opens_reasoning, marks.closes_reasoning, marks.SPECIAL_TOKEN, marks.ANSWER_TAG]
 )
-def test_a_source_can_stand_inside_another_pattern(source: str) -> None:
+def test_a_source_can_be_inside_another_pattern(source: str) -> None:
     assert re.compile(f"x(?:{source})y", re.IGNORECASE | re.MULTILINE).groups == 0
 
 
@@ -266,7 +266,7 @@ def test_special_tokens(token: str) -> None:
 
 
 @pytest.mark.parametrize("close", sorted(set(UNOPENED) | {"</think>", "</thinking>"}))
-def test_a_thought_that_the_prompt_opened_is_no_answer(close: str) -> None:
+def test_reasoning_that_the_prompt_opened_is_not_an_answer(close: str) -> None:
     verdict = VALUE.check(f"Perhaps {DRAFT}.{close}{json.dumps(GOOD)}")
     assert (verdict.data, verdict.ok) == (GOOD, True)
     call = CALLS[0].replace("HERE", "draft")

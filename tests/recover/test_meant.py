@@ -20,7 +20,7 @@ CITIES: dict[str, Any] = {"type": "array", "items": an(city=TEXT)}
     ("between", "cities"),
     [("Oops, corrected:", ["B"]), ("Sorry, I made a mistake:", ["B"]), ("And in the south:", ["A", "B"])],
 )
-def test_a_list_that_corrects_another_stands_alone(between: str, cities: list[str]) -> None:
+def test_a_list_that_corrects_another_is_the_only_value(between: str, cities: list[str]) -> None:
     verdict = Contract(CITIES).check(f'First:\n[{{"city": "A"}}]\n{between}\n[{{"city": "B"}}]')
     assert verdict.ok
     assert verdict.data == [{"city": city} for city in cities]

@@ -146,7 +146,7 @@ def test_no_bytes_raise(raw: bytes) -> None:
 
 @often
 @given(texts)
-def test_what_is_handed_in_is_not_written_to(text: str) -> None:
+def test_inputs_are_not_changed(text: str) -> None:
     schema = copy.deepcopy(PERSON)
     context = {"state": "X", "data": {"name": ["Ada"]}}
     raw = bytearray(text.encode("utf-8", "replace"))

@@ -73,7 +73,7 @@ ROWS = {"type": "array", "items": {"type": "array", "items": NUMBER}}
         pytest.param(ROWS, "[1, 2], [3, 4]", [[1, 2], [3, 4]], id="rows-with-commas"),
     ],
 )
-def test_what_a_person_reads_without_doubt(schema: Any, reply: str, expected: Any) -> None:
+def test_values_that_a_person_reads_without_doubt(schema: Any, reply: str, expected: Any) -> None:
     check(schema, reply, expected)
 
 
@@ -98,7 +98,7 @@ def test_an_escape_that_lacks_digits_is_a_guess() -> None:
 @pytest.mark.parametrize(
     "reply", ['{"a": "x" or "y", "b": "z"}', '{"a": "x" | "y", "b": "z"}', '{"a": "x" if big else "y", "b": "z"}']
 )
-def test_of_two_strings_none_is_chosen_and_they_are_not_made_one(reply: str) -> None:
+def test_two_strings_are_neither_chosen_from_nor_joined(reply: str) -> None:
     assert not Contract(PAIR).check(reply).ok
 
 
@@ -107,7 +107,7 @@ def test_a_quotation_is_not_two_strings() -> None:
 
 
 @pytest.mark.parametrize("reply", ["[1,000, 2,500, 3]", "[1,5; 2,5]", "[1, 2; 3, 4]", "Numbers: [12,050, 7]"])
-def test_commas_that_may_stand_inside_numbers_part_none(reply: str) -> None:
+def test_commas_that_may_be_inside_numbers_do_not_split_them(reply: str) -> None:
     for schema in ({"type": "array", "items": NUMBER}, True):
         assert not Contract(schema).check(reply).ok
 
@@ -169,12 +169,12 @@ def test_toml_with_tables(reply: str) -> None:
         "[a]\n" * 3000 + "n = 1",
     ],
 )
-def test_toml_that_is_none_is_refused(reply: str) -> None:
+def test_invalid_toml_is_refused(reply: str) -> None:
     assert not Contract(PERSON).check(reply).ok
 
 
 @pytest.mark.parametrize("reply", ['("just this")', "(1) Read. (2) Write.", '"a" and "b"', '"a"'])
-def test_what_is_no_list_is_not_made_one(reply: str) -> None:
+def test_text_that_is_not_a_list_does_not_become_one(reply: str) -> None:
     assert not Contract({**WORDS, "minItems": 2}).check(reply).ok
 
 
@@ -201,7 +201,7 @@ def test_a_draft_in_the_marks_of_reasoning_is_not_the_answer(opened: str, closed
         assert not contract.check(f"{opened}Maybe {draft}.{closed}").ok
 
 
-def test_brackets_with_a_word_are_no_marks_of_reasoning() -> None:
+def test_brackets_with_a_word_are_not_marks_of_reasoning() -> None:
     assert Contract(PAIR).check('[think] about it: {"a": "x", "b": "y"}').unwrap() == {"a": "x", "b": "y"}
     assert Contract(PAIR).check('{"a": "[THINK]", "b": "[/THINK]"}').unwrap() == {"a": "[THINK]", "b": "[/THINK]"}
     assert Contract(PAIR).check('{"a": "[THINK]", "b": "x",}').unwrap() == {"a": "[THINK]", "b": "x"}
@@ -256,7 +256,7 @@ def test_mere_prose_has_no_reading(words: list[str], signs: list[str], named: bo
         pytest.param("", aims_of("object"), id="nothing"),
     ],
 )
-def test_what_may_be_a_value_is_not_mere_prose(text: str, aims: Aims) -> None:
+def test_a_possible_value_is_not_only_prose(text: str, aims: Aims) -> None:
     assert not is_mere_prose(text, aims)
 
 

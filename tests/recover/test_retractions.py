@@ -110,7 +110,7 @@ def test_words_that_only_sound_like_it_change_nothing(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", TAKEN_BACK)
-def test_the_value_behind_such_words_takes_the_place_of_the_first(words: str) -> None:
+def test_the_value_after_such_words_replaces_the_first(words: str) -> None:
     verdict = Contract(AGE).check(f'{{"age": 36}}\n\n{words}\n\n{{"age": "37"}}')
     assert verdict.data == {"age": 37}
 
@@ -162,7 +162,7 @@ def test_a_remark_takes_nothing_back_in_any_language(words: str) -> None:
         "更新：age は 37 に変更しました。",
     ],
 )
-def test_a_member_is_given_anew_in_any_language(words: str) -> None:
+def test_a_member_is_given_again_in_any_language(words: str) -> None:
     verdict = Contract(AGE).check(f'{{"age": 36}}\n\n{words}')
     assert not verdict.ok
     assert "W018" in {fix.code for fix in verdict.fixes}
@@ -214,11 +214,11 @@ def test_not_this_value() -> None:
     assert Contract(AGE).check('{"age": 37} (and not {"age": 36})').unwrap() == {"age": 37}
 
 
-def test_what_a_user_would_say_next_is_not_the_answer() -> None:
+def test_the_users_next_words_are_not_the_answer() -> None:
     assert Contract(AGE).check('{"age": 37}\nUser: and {"age": 36}?').data == {"age": 37}
 
 
-def test_a_value_behind_that_was_wrong_is_the_new_one() -> None:
+def test_a_value_after_that_was_wrong_is_the_new_one() -> None:
     assert Contract(AGE).check('{"age": 36} Sorry, that was wrong: {"age": 37}').data == {"age": 37}
 
 

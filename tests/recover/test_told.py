@@ -58,7 +58,7 @@ def test_a_value_that_is_taken_back_is_refused_where_the_better_one_is_missing(s
         "I made a mistake in my last reply. It is mended above.",
     ],
 )
-def test_words_behind_a_value_that_take_nothing_back(words: str) -> None:
+def test_words_after_a_value_that_take_nothing_back(words: str) -> None:
     assert codes(AGE, f'{{"age": 36}}\n\n{words}') == {"W002"}
 
 
@@ -76,7 +76,7 @@ GIVEN_ANEW = [
 
 @pytest.mark.parametrize("form", ['{"age": 36}', '```json\n{"age": 36}\n```', "{'age': 36,}"])
 @pytest.mark.parametrize("words", GIVEN_ANEW)
-def test_a_member_that_is_given_anew_behind_the_value_takes_it_back(form: str, words: str) -> None:
+def test_a_member_given_again_after_the_value_replaces_it(form: str, words: str) -> None:
     for between in ("\n\n", " "):
         verdict = Contract(AGE).check(f"{form}{between}{words}")
         assert not verdict.ok
@@ -97,7 +97,7 @@ def test_a_member_that_is_given_anew_behind_the_value_takes_it_back(form: str, w
         "Updated at 12:30.",
     ],
 )
-def test_words_that_give_no_member_anew(words: str) -> None:
+def test_words_that_give_no_member_again(words: str) -> None:
     assert codes(AGE, f'{{"age": 36}}\n\n{words}') == {"W002"}
 
 
@@ -131,7 +131,7 @@ def test_a_comment_that_says_what_the_value_should_be_takes_it_back(reply: str) 
         '{"age": /* should be 37 */ 36}',
     ],
 )
-def test_a_comment_that_only_tells_of_the_value_takes_nothing_back(reply: str) -> None:
+def test_a_comment_that_only_describes_the_value_takes_nothing_back(reply: str) -> None:
     check(AGE, reply, {"age": 36})
     assert codes(AGE, reply) == {"S017"}
 
@@ -139,7 +139,7 @@ def test_a_comment_that_only_tells_of_the_value_takes_nothing_back(reply: str) -
 @pytest.mark.parametrize(
     "reply", ['[1. "a", 2. "b"]', '[\n  1) "a",\n  2) "b"\n]', '["a", 2. "b"]', '[1. "a"\n 2. "b"]']
 )
-def test_numbers_before_the_items_of_a_list_are_none_of_them(reply: str) -> None:
+def test_numbers_before_the_items_of_a_list_are_not_items(reply: str) -> None:
     check({"type": "array", "items": TEXT}, reply, ["a", "b"])
 
 
@@ -157,7 +157,7 @@ def test_a_mere_example_is_said_to_be_one(schema: Any, lead: str) -> None:
     check(schema, f'{lead}{{"age": 36}} is the form. My answer: {{"age": 37}}', {"age": 37})
 
 
-def test_the_number_of_a_source_is_no_list() -> None:
+def test_the_number_of_a_source_is_not_a_list() -> None:
     assert not Contract(True).check("The answer [1] is below.").ok
     assert Contract(True).check("[1]\n").data == [1]
 
@@ -197,7 +197,7 @@ def test_a_list_of_scalars_that_was_passed_over_is_named() -> None:
     assert "W014" in {fix.code for fix in verdict.fixes}
 
 
-def test_a_value_in_a_quotation_is_not_lost_beside_a_plain_one() -> None:
+def test_a_value_in_a_quotation_is_not_lost_next_to_a_plain_one() -> None:
     reply = '> {\n>   "label": "spam",\n>   "sure": +0.97\n> }\n\nUser: thanks, now {"another": true}'
     assert "W010" in codes(True, reply)
 
@@ -310,7 +310,7 @@ def test_words_before_a_bare_key_are_a_guess() -> None:
         ),
     ],
 )
-def test_what_a_person_reads_without_doubt(schema: Any, reply: str, expected: Any) -> None:
+def test_values_that_a_person_reads_without_doubt(schema: Any, reply: str, expected: Any) -> None:
     check(schema, reply, expected)
 
 
@@ -339,7 +339,7 @@ def test_cdata(schema: Any, reply: str, expected: Any) -> None:
     check(schema, reply, expected)
 
 
-def test_a_web_page_is_no_value_of_a_field_named_html() -> None:
+def test_a_web_page_is_not_a_value_of_a_field_named_html() -> None:
     reply = "<html><head><title>502</title></head><body>Bad gateway</body></html>"
     assert not Contract(an(html=TEXT, title=TEXT)).check(reply).ok
 
@@ -354,7 +354,7 @@ def test_a_web_page_is_no_value_of_a_field_named_html() -> None:
         pytest.param(True, '"{\\n  \\"rows\\": [\\n    [1, 2],\\n    [4, 5, 6', id="an-encoded-string-that-is-cut"),
     ],
 )
-def test_what_was_likely_misread_is_refused(schema: Any, reply: str) -> None:
+def test_text_that_was_probably_misread_is_refused(schema: Any, reply: str) -> None:
     assert not Contract(schema).check(reply).ok
 
 

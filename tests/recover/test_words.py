@@ -65,7 +65,7 @@ def test_a_list_matches_something_and_never_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_phrase_matches_what_it_stands_for(language: str) -> None:
+def test_a_phrase_matches_sentences_built_from_it(language: str) -> None:
     for row in PHRASES:
         if row[0] == language:
             is_well_written(*row)
@@ -87,7 +87,7 @@ def is_well_written(language: str, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_takes_a_value_back_passes_the_quick_gate(language: str) -> None:
+def test_words_that_take_a_value_back_pass_the_quick_gate(language: str) -> None:
     texts = [row[2] for row in PHRASES if row[0] == language and row[1].split(".")[1] in OPENING]
     for sample in (sample for text in texts for sample in samples(parse(text))):
         for before in ("{}", "{}\n\n**", "```\n{}\n```\n", "{} Fine so far. "):
@@ -95,7 +95,7 @@ def test_what_takes_a_value_back_passes_the_quick_gate(language: str) -> None:
             assert remarks.may_withdraw(reply, reply.index("}") + 1), reply
 
 
-def test_no_module_of_the_reader_that_uses_phrases_keeps_words_of_its_own() -> None:
+def test_modules_of_the_reader_that_use_phrases_have_no_other_words() -> None:
     allowed = {"json", "true", "false", "yes", "null", "apart"}
     for module in ("remarks.py", "sentences.py", "calls/acting.py", "forms/scalars.py"):
         text = (ROOT / "src" / "trueup" / "recover" / module).read_text("utf-8")
@@ -136,7 +136,7 @@ def test_the_notation(phrase: str, matches: list[str], others: list[str], monkey
 
 
 @pytest.mark.parametrize("phrase", ["(a|b", "a)", "a|b", "", "ab*cd", "ab*(c|d)"])
-def test_what_is_no_phrase_is_refused(phrase: str) -> None:
+def test_text_that_is_not_a_phrase_is_refused(phrase: str) -> None:
     with pytest.raises(ValueError):
         parse(phrase)
 

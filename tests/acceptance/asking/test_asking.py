@@ -112,7 +112,7 @@ def test_a_reply_cut_at_the_limit_is_asked_for_shorter_or_with_a_higher_limit() 
 
 
 @pytest.mark.spec("A6")
-def test_a_repair_prompt_holds_faults_reply_form_and_count() -> None:
+def test_a_repair_prompt_has_faults_reply_form_and_count() -> None:
     told = correction(BAD)
     assert "$.age" in told
     assert "integer" in told

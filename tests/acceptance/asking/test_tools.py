@@ -162,7 +162,7 @@ def test_a_refused_call_does_not_use_up_only_once() -> None:
 
 
 @pytest.mark.spec("T6")
-def test_what_execute_answers_for_a_refused_call_does_not_count() -> None:
+def test_answers_of_execute_for_refused_calls_do_not_count() -> None:
     from trueup import execute
 
     contract = booking()

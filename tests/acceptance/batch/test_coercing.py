@@ -137,7 +137,7 @@ def test_prefixes_and_delimiters_count_only_if_configured(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_fits_is_left_alone(run: Run, tmp_path: Path, form: str) -> None:
+def test_values_that_fit_are_left_alone(run: Run, tmp_path: Path, form: str) -> None:
     fits = [
         (INTEGER, 5),
         (NUMBER, 3.5),

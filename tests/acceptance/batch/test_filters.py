@@ -229,7 +229,7 @@ def test_a_record_has_every_field_at_every_stage(run: Run, tmp_path: Path, schem
 
 @pytest.mark.spec("B5", "B10")
 @pytest.mark.parametrize("flat", [True, False])
-def test_the_second_phase_sees_what_the_first_made_and_keeps_its_fixes(
+def test_the_second_phase_sees_the_values_of_the_first_and_keeps_its_fixes(
     run: Run, tmp_path: Path, schema: str, flat: bool
 ) -> None:
     (tmp_path / "r.yaml").write_text("rules:\n  - {name: small, expr: score + 1 < 5, error: 'too large: {score}'}\n")

@@ -73,7 +73,7 @@ CHANGES = {
 
 @pytest.mark.spec("B14")
 @pytest.mark.parametrize(("changed", "flips", "now", "code"), CHANGES.values(), ids=CHANGES)
-def test_stored_replies_are_judged_again_and_what_flips_is_shown(
+def test_stored_replies_are_judged_again_and_flips_are_shown(
     run: Run, folder: Path, npc: Path, changed: Any, flips: set[str], now: str, code: str
 ) -> None:
     changed(folder / "npc")

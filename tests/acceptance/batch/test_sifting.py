@@ -61,7 +61,7 @@ def error(uid: str) -> dict[str, Any]:
         ("", "parse"),
     ],
 )
-def test_the_text_is_always_kept_and_text_without_json_is_a_failure_of_its_own(
+def test_the_text_is_always_kept_and_text_without_json_is_a_separate_failure(
     run: Run, tmp_path: Path, schema: str, text: str, stage: str | None
 ) -> None:
     (tmp_path / "u.jsonl").write_text(lines(unit("a", text)))
@@ -133,7 +133,7 @@ def test_a_line_of_100_megabytes_fails_alone(run: Run, tmp_path: Path, schema: s
 
 
 @pytest.mark.spec("B11")
-def test_what_goes_in_is_valid_or_failed_by_id_and_by_line(run: Run, tmp_path: Path, schema: str) -> None:
+def test_every_unit_is_valid_or_failed_by_id_and_by_line(run: Run, tmp_path: Path, schema: str) -> None:
     """All kinds of bad lines at once, several times each, over two files and two workers."""
     kinds = [line for name, (line, *_) in BAD.items() if not name.startswith("duplicate")]
     mixed = [line for n, line in enumerate(GOOD * 3) for line in (line, kinds[n % len(kinds)])]

@@ -136,7 +136,7 @@ def chunk(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.spec("Q11")
-def test_edge_case_3_an_interrupted_stream_is_judged_on_what_arrived() -> None:
+def test_edge_case_3_an_interrupted_stream_is_judged_by_the_part_that_arrived() -> None:
     short = CONTRACT.check([chunk("Let me"), chunk(" he")])
     assert (short.ok, short.reason) == (False, "Insufficient text (9 chars)")
     long = CONTRACT.check([chunk("Let me"), chunk(" help you with that")])
@@ -310,7 +310,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("variable", ALONE)
-def test_each_rule_by_itself(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_rule_alone(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ALONE:
         monkeypatch.setenv(name, "true" if name == variable else "false")
     reasons = {name: validate_response_enhanced(messages)["reason"] for name, (_, messages) in ALONE.items()}
@@ -387,7 +387,7 @@ def test_validation_is_deterministic() -> None:
         assert validate_response_enhanced(messages) == validate_response_enhanced(messages)
 
 
-def test_threads_do_not_change_what_is_said() -> None:
+def test_threads_do_not_change_the_verdicts() -> None:
     expected = [validate_response_enhanced(messages) for messages, *_ in EXAMPLES] * 50
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(validate_response_enhanced, [messages for messages, *_ in EXAMPLES] * 50)) == expected

@@ -62,7 +62,7 @@ def scripted(*lines: str) -> ScriptedModel:
 
 @pytest.mark.spec("C9")
 @pytest.mark.parametrize("make", [scripted, lambda *lines: FakeListChatModel(responses=list(lines))])
-def test_an_incoherent_reply_is_asked_for_anew_once(make: Any) -> None:
+def test_an_incoherent_reply_is_requested_again_once(make: Any) -> None:
     validator, fsm = ResponseValidator(), fsm_in("SERVICE_SELECTION")
     answer = validator.respond(make(EARLY, FINE), TALK, fsm)
     assert (answer.outcome, answer.text, answer.regenerations) == ("regenerated", FINE, 1)
@@ -131,7 +131,7 @@ def test_a_stream_never_shows_what_is_incoherent() -> None:
     assert asyncio.run(asked()).strip() == FINE
 
 
-def test_a_model_without_bind_tools_is_told_of_tools_in_words_and_its_call_is_read() -> None:
+def test_a_model_without_bind_tools_gets_tools_in_words_and_its_call_is_read() -> None:
     model = scripted('<tool_call>{"name": "search_services", "arguments": {}}</tool_call>')
     answer = CONTRACT.ask(model, TALK, context={"state": fsm_in("SERVICE_SELECTION")})
     assert (answer.outcome, [call.name for call in answer.calls]) == ("accepted", ["search_services"])

@@ -77,7 +77,7 @@ def test_without_a_state_the_declared_start_is_judged_by_and_reported() -> None:
     assert [found.code for found in STARTED.check("Which service?", {"state": "BOOKD"}).findings] == ["D004"]
 
 
-def test_rules_that_hold_in_every_state_need_no_state() -> None:
+def test_rules_for_every_state_need_no_state() -> None:
     contract = Contract(states={"always": {"forbid": [{"terms": ["gratis"]}]}, "claims": {"book": ["he reservado"]}})
     for context in ({}, {"state": "ANYWHERE"}, {"fsm_state": "X"}):
         assert contract.check("Hola", context).findings == ()
@@ -152,7 +152,7 @@ def test_a_turn_of_a_conversation_without_a_state_leaves_no_trace() -> None:
     assert talk.ask("Hello").text == "Which service?"
 
 
-def test_asking_falls_back_on_a_text_that_holds_in_no_state() -> None:
+def test_asking_falls_back_on_a_text_for_an_unknown_state() -> None:
     answer = BARE.ask(lambda messages: "Ana is free.", "Hello", Policy(fallback="How can I help?"))
     assert (answer.outcome, answer.reason, answer.text) == ("fallback", "context", "How can I help?")
     assert [(found.code, found.level) for found in answer.verdict.findings] == [("D006", "warning")]

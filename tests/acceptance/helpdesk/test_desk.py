@@ -72,7 +72,7 @@ def test_a_refused_call_is_sent_back_and_the_model_does_better(log: pytest.LogCa
     assert ("ERROR", "checked") in records(log)
 
 
-def test_strict_mode_refuses_what_is_only_warned_of_otherwise(log: pytest.LogCaptureFixture) -> None:
+def test_strict_mode_refuses_replies_that_otherwise_give_warnings(log: pytest.LogCaptureFixture) -> None:
     answer = chat(["I ran check_network_status to diagnose"], ONCE, strict=True)
     assert not answer.ok
     assert ("ERROR", "checked") in records(log)

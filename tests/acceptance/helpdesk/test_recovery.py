@@ -39,7 +39,7 @@ def test_a_close_tool_is_suggested_and_never_called(name: str, valid: list[str],
     assert get_close_matches(name, valid, n=1, cutoff=0.6) in ([meant], [])
 
 
-def test_nothing_is_suggested_where_nothing_is_close() -> None:
+def test_nothing_is_suggested_if_nothing_is_close() -> None:
     assert suggestion("completely_different", ["check_adapter_status"]) is None
     assert suggestion("completely_different", DIAGNOSIS) is None
 
@@ -111,10 +111,10 @@ def test_a_trailing_comma_in_a_list_is_repaired() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("{'key': 'value'}", {"key": "value"}), ('{"key": "value",}', {"key": "value"})]
 )
-def test_any_text_can_be_repaired_by_itself(text: str, value: Any) -> None:
+def test_any_text_can_be_repaired_alone(text: str, value: Any) -> None:
     assert Contract({"type": "object"}).check(text).data == value
 
 
-def test_what_cannot_be_repaired_is_refused() -> None:
+def test_texts_that_cannot_be_repaired_are_refused() -> None:
     assert Contract({"type": "object"}).check("no object at all").data is None
     assert not call("ping_dns", "no object at all").calls

@@ -28,7 +28,7 @@ def test_an_empty_reply_is_a_warning(text: str) -> None:
     assert found.message == "The reply is empty: it has neither text nor calls"
 
 
-def test_an_empty_text_beside_calls_is_fine() -> None:
+def test_an_empty_text_with_calls_is_fine() -> None:
     reply = {"tool_calls": [{"name": "check_adapter_status", "arguments": {}}], "content": ""}
     assert DESK.check(reply).findings == ()
 
@@ -50,7 +50,7 @@ def test_a_hallucinated_tool_is_a_warning(text: str, name: str, contract: Contra
 
 
 @pytest.mark.parametrize("text", ["I ran nothing.", "Next, ping_gateway and get_ip_config.", "check_adapter_status"])
-def test_offered_tools_and_other_words_are_no_warning(text: str) -> None:
+def test_offered_tools_and_other_words_give_no_warning(text: str) -> None:
     assert mentioned(text, DESK) == []
     assert mentioned(text) == []
 

@@ -80,7 +80,7 @@ def test_arguments_that_are_not_json_are_an_error_with_place_tool_and_fault() ->
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "5", "null", '"text"', [1]])
-def test_arguments_that_are_no_object_are_an_error(arguments: Any) -> None:
+def test_arguments_that_are_not_an_object_are_an_error(arguments: Any) -> None:
     # the document's validator raises an AttributeError here
     assert {found.code for found in call("ping_gateway", arguments).errors} <= {"T003", "T004"}
     assert not call("ping_gateway", arguments).ok
@@ -132,7 +132,7 @@ MENDED = [
 
 
 @pytest.mark.parametrize(("tool", "name", "value", "mended"), MENDED)
-def test_what_has_one_reading_is_mended_and_not_warned_of(tool: str, name: str, value: Any, mended: Any) -> None:
+def test_calls_with_one_reading_are_repaired_without_a_warning(tool: str, name: str, value: Any, mended: Any) -> None:
     # better than the document: "4" for a number is a recorded fix, not a warning
     verdict = call(tool, {name: value})
     assert verdict.findings == ()
@@ -140,7 +140,7 @@ def test_what_has_one_reading_is_mended_and_not_warned_of(tool: str, name: str, 
     assert verdict.calls[0].args == {name: mended}
 
 
-def test_the_level_of_a_wrong_type_is_an_error_where_nothing_is_said() -> None:
+def test_a_wrong_type_is_an_error_by_default() -> None:
     assert [f.code for f in call("ping_gateway", {"count": "a few"}, Contract(tools=NETWORK)).errors] == ["V001"]
 
 

@@ -66,7 +66,7 @@ def test_the_filter_coerces_every_row_of_the_table_and_logs_it(run: Run, tmp_pat
     assert (tmp_path / "log.txt").read_text("utf-8").splitlines() == [said for *_, said in TABLE]
 
 
-def test_what_cannot_be_coerced_fails_the_schema(run: Run, tmp_path: Path) -> None:
+def test_values_that_cannot_be_coerced_fail_the_schema(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
     units = [{"unit_id": str(i), field: given} for i, (field, given) in enumerate(STAYS)]
     ran = run("schema", "s.json", *SHADOW, stdin=lines(*units))
@@ -126,7 +126,7 @@ def test_a_step_can_say_how_its_enums_are_read(run: Run, folder: Path) -> None:
         ({"dependentRequired": {"b": ["a"]}}, {"b": 1}, ("V002", "$.a", "missing")),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_the_structure_is_said(
+def test_faults_of_the_structure_are_reported(
     run: Run, tmp_path: Path, schema: dict[str, Any], value: dict[str, Any], said: tuple[str, str, str]
 ) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"type": "object", **schema}))

@@ -184,7 +184,7 @@ def test_a_contract_file_may_guard_its_rules_in_the_same_way(run: Run, tmp_path:
     assert "'wounds'" not in said
 
 
-def test_what_a_step_coerces_is_read(run: Run, folder: Path) -> None:
+def test_coerced_values_of_a_step_are_read(run: Run, folder: Path) -> None:
     step = {"name": "score", "coerce": {"enum_prefixes": ["very "]}, "accept": "lossless", "strict": True}
     change(folder / "npc/config.yaml", "pipeline", "steps", to=[step])
     assert run("lint", "npc").out == "✓ 1 file: nothing wrong\n"

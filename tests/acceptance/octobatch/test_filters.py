@@ -67,7 +67,7 @@ def test_a_run_opens_it_as_well(run: Run, folder: Path) -> None:
     assert all("W007" in {fix["code"] for fix in unit["_metadata"]["score"]["fixes"]} for unit in units)
 
 
-def test_a_field_of_the_schema_is_no_envelope(run: Run, tmp_path: Path) -> None:
+def test_a_field_of_the_schema_is_not_an_envelope(run: Run, tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"response": {"type": "object"}, "score": {"type": "integer"}}}
     (tmp_path / "s.json").write_text(json.dumps(schema))
     unit = lines({"unit_id": "a", "response": {"score": 5}})
@@ -78,7 +78,7 @@ def test_a_field_of_the_schema_is_no_envelope(run: Run, tmp_path: Path) -> None:
     assert run("schema", "s.json", stdin=unit).out == unit
 
 
-def test_fields_beside_the_envelope_count_with_those_in_it(run: Run, tmp_path: Path) -> None:
+def test_fields_next_to_the_envelope_count_with_those_in_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps({**SCORE, "required": ["score", "tone"]}))
     unit: dict[str, Any] = {"unit_id": "a", "tone": "from the input", "response": {"score": "5"}}
     assert flat_rows(run("schema", "s.json", stdin=lines(unit)).out) == [
@@ -102,7 +102,7 @@ BESIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("given", "gives"), BESIDE, ids=[json.dumps(given) for given, _ in BESIDE])
-def test_no_field_beside_an_envelope_is_lost(
+def test_no_field_next_to_an_envelope_is_lost(
     run: Run, tmp_path: Path, given: dict[str, Any], gives: dict[str, Any]
 ) -> None:
     (tmp_path / "s.json").write_text(json.dumps(SCORE))
@@ -113,7 +113,7 @@ def test_no_field_beside_an_envelope_is_lost(
 @pytest.mark.parametrize(
     "response", [5, None, "5", "no JSON", [], [1], {"response": {"score": 5}}, {"error": {"score": 5}}]
 )
-def test_what_holds_no_answer_fails_whole(run: Run, tmp_path: Path, response: Any) -> None:
+def test_a_text_without_an_answer_fails(run: Run, tmp_path: Path, response: Any) -> None:
     (tmp_path / "s.json").write_text(json.dumps(SCORE))
     unit = {"unit_id": "a", "city": "Oslo", "response": response}
     (record,) = rows(run("schema", "s.json", stdin=lines(unit)).err)
@@ -187,7 +187,7 @@ FENCED = {
 
 
 @pytest.mark.spec("B1")
-def test_json_is_taken_out_of_what_stands_around_it(run: Run, tmp_path: Path) -> None:
+def test_json_is_extracted_from_the_text_around_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps(SCORE))
     units = [{"unit_id": name, "raw_response": text} for name, text in FENCED.items()]
     ran = run("schema", "s.json", stdin=lines(*units))

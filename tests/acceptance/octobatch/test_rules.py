@@ -140,7 +140,7 @@ def test_fields_with_the_names_of_functions_affect_no_other_unit(run: Run, tmp_p
 
 @pytest.mark.spec("B7")
 @pytest.mark.parametrize("source", ["0", "''", "[]", "None", "a / 0", "missing > 1", "xs[9]"])
-def test_what_is_falsy_or_an_error_fails_the_rule(run: Run, tmp_path: Path, source: str) -> None:
+def test_falsy_results_and_errors_fail_the_rule(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"rules": [{"name": "r", "expr": source, "error": "no"}]}))
     ran = run("rules", "r.json", stdin=lines({"unit_id": "a", "a": 1, "xs": []}))
     (failed,) = rows(ran.err)

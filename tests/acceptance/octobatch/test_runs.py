@@ -93,7 +93,7 @@ def test_metadata_is_there_before_the_rules_run(run: Run, folder: Path) -> None:
     assert "judged again, 0 flip\n" in run("revalidate", "run").out  # and they see the same metadata
 
 
-def test_a_closed_schema_is_no_reason_to_fail(run: Run, folder: Path) -> None:
+def test_a_closed_schema_does_not_fail(run: Run, folder: Path) -> None:
     # In the document `additionalProperties: false` refuses the fields that the orchestrator injects.
     # Here the schema judges what the model wrote, and nothing else.
     file = folder / "npc/schemas/score.json"

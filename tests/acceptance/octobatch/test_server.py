@@ -85,7 +85,7 @@ def test_an_error_page_is_kept_as_the_raw_response(
     ],
     ids=["apology", "truncated"],
 )
-def test_a_reply_of_the_model_that_is_no_json_is_kept(
+def test_a_model_reply_that_is_not_json_is_kept(
     run: Run, folder: Path, server: ScriptedServer, answers: Answers, fault: Any, raw: str
 ) -> None:
     answers.fault = fault

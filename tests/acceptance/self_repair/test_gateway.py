@@ -131,7 +131,7 @@ def test_and_the_envelope_of_the_document(stage: Stage, protocol: str, stream: b
         (Say("One moment.", (Call("speak", {"text": "Hello"}),)), "One moment.", {}),
     ],
 )  # fmt: skip
-def test_under_a_contract_of_text_and_tools_the_words_beside_a_call_stay(
+def test_under_a_contract_of_text_and_tools_the_words_next_to_a_call_stay(
     plain: Stage, protocol: str, stream: bool, tools: bool, reply: Any, text: str, fields: dict[str, Any]
 ) -> None:
     plain.says = reply
@@ -154,7 +154,7 @@ def test_native_calls_are_an_envelope_to_a_client_that_offers_no_tools(
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_native_call_and_an_envelope_beside_it_arrive_as_one(stage: Stage, protocol: str, stream: bool) -> None:
+def test_a_native_call_and_an_envelope_next_to_it_arrive_as_one(stage: Stage, protocol: str, stream: bool) -> None:
     stage.says = Say('{"content": "Speaking now", "needsMoreWork": true}', (Call("speak", {"text": "Hello"}),))
     assert json.loads(send(stage.url, protocol, stream=stream).text) == SPOKEN
     native = send(stage.url, protocol, stream=stream, tools=True)
@@ -181,7 +181,7 @@ def test_the_ids_of_calls_from_text_are_unique_in_a_conversation(plain: Stage) -
     assert len(set(ids)) == len(ids) == 6
 
 
-def test_a_format_of_the_clients_own_is_json_even_beside_tools(stage: Stage) -> None:
+def test_the_clients_own_format_is_json_even_with_tools(stage: Stage) -> None:
     stage.says = f"```json\n{json.dumps(SPOKEN)}\n```"
     tool = {"type": "function", "function": {"name": "speak", "parameters": {"type": "object"}}}
     body = {"model": "m", "messages": SAY, "tools": [tool], "response_format": {"type": "json_object"}}
@@ -211,7 +211,7 @@ def test_calls_are_native_for_a_client_that_has_functions_and_no_format(
     assert bool(kinds & {"tool_use", "function_call"}) == native
 
 
-def test_fields_stand_beside_what_was_found(stage: Stage) -> None:
+def test_fields_are_next_to_the_findings(stage: Stage) -> None:
     stage.says = json.dumps(SPOKEN)
     tool = {"type": "function", "function": {"name": "speak", "parameters": {"type": "object"}}}
     body = {"model": "m", "messages": SAY, "tools": [tool]}
@@ -267,7 +267,7 @@ def test_a_stream_that_was_given_up_is_not_given_as_text(protocol: str) -> None:
         send(gateway.url, protocol, stream=True)
 
 
-def test_it_is_told_as_degraded_stored_as_such_and_not_charged(tmp_path: Path) -> None:
+def test_it_is_reported_and_stored_as_degraded_and_not_charged(tmp_path: Path) -> None:
     # A reply that kept the contract is charged, a repaired one too; a part of one is free.
     with open_store(tmp_path / "s.db") as store:
         config = {"policy": QUICK, "quota": True}
@@ -294,7 +294,7 @@ def test_forbidden_text_is_withheld_all_the_same(stream: bool) -> None:
         assert "Ana is free" not in str(refused.value)
 
 
-def test_the_policy_stands_in_the_gateways_file(tmp_path: Path) -> None:
+def test_the_policy_is_in_the_gateways_file(tmp_path: Path) -> None:
     (tmp_path / "assistant.yaml").write_text((Path(__file__).parent / "assistant.yaml").read_text("utf-8"), "utf-8")
     (tmp_path / "gateway.yaml").write_text(
         """
@@ -339,7 +339,7 @@ def test_a_client_that_asks_for_it_sees_progress_as_comments_or_in_a_header(opt:
     assert PROSE not in stream.text
 
 
-def test_a_step_to_the_configured_reply_is_told_too() -> None:
+def test_a_step_to_the_configured_reply_is_reported_too() -> None:
     fallback = replace(QUICK, repairs=0, fallback={"content": "Sorry."})
     with ScriptedServer([], then=PROSE) as model, running(of(model.url, CONTRACT, policy=fallback)) as gateway:
         body = {"model": "m", "messages": SAY, "stream": True, "trueup": {"progress": True}}
@@ -385,7 +385,7 @@ def test_the_sdks_read_such_replies_as_any_other(protocol: str, stream: bool) ->
 @pytest.mark.parametrize(
     ("protocol", "stream"), [(p, s) for p in PROTOCOLS for s in (False, True) if (p, s) != ("responses", True)]
 )
-def test_and_a_refusal_behind_comments_is_an_error_to_them(protocol: str, stream: bool) -> None:
+def test_a_refusal_after_comments_is_an_error_to_them(protocol: str, stream: bool) -> None:
     strict = replace(QUICK, otherwise="failed")
     with (
         ScriptedServer([], then=PROSE) as model,

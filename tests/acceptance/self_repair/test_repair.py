@@ -152,7 +152,7 @@ FAULTY_CALLS = {
 
 @pytest.mark.parametrize(("reply", "path"), FAULTY_CALLS.values(), ids=FAULTY_CALLS.keys())
 @pytest.mark.parametrize("inside", [True, False], ids=["envelope", "text"])
-def test_the_prompt_for_a_faulty_call_speaks_of_what_the_model_wrote(reply: str, path: str, inside: bool) -> None:
+def test_the_prompt_for_a_faulty_call_refers_to_the_models_text(reply: str, path: str, inside: bool) -> None:
     contract = CONTRACT if inside else Contract(tools=CONTRACT.tools)
     if not inside and path.startswith("$.toolCalls"):
         path = path.replace("$.toolCalls[0].arguments.", "speak $.").replace(
@@ -180,7 +180,7 @@ def test_the_prompt_for_a_faulty_call_speaks_of_what_the_model_wrote(reply: str,
         ('{"needsMoreWork": 1}', ["V001 $.needsMoreWork", "V008 $"]),
     ],
 )
-def test_a_fault_is_told_once_and_the_form_says_what_is_needed_at_least(reply: str, told: list[str]) -> None:
+def test_a_fault_is_reported_once_and_the_form_lists_the_required_parts(reply: str, told: list[str]) -> None:
     _, requests = asked([reply, GOOD])
     text = prompt(requests[1])
     assert [line[3:].split("]")[0] for line in text.splitlines() if line.startswith("- [")] == told
@@ -253,7 +253,7 @@ def test_malformed_json_is_repaired_on_the_first_attempt_at_temperature_0() -> N
 
 
 @pytest.mark.spec("A7")
-def test_each_attempt_is_judged_anew_and_after_two_repairs_the_user_gets_the_text() -> None:
+def test_each_attempt_is_judged_again_and_after_two_repairs_the_user_gets_the_text() -> None:
     answer, requests = asked([FAULTY, '{"content": {"a": 1}}', PROSE], then=PROSE)
     assert len(requests) == 3
     assert "correction 2 of 2" in prompt(requests[2])
@@ -329,14 +329,14 @@ SALON = Contract.envelope(
         '<tool_call>{"name": "launch", "arguments": {"at": "ten"}}</tool_call>',  # a call of an unknown tool is not words
     ],
 )
-def test_what_must_not_be_said_is_not_given_as_text_either(reply: str) -> None:
+def test_forbidden_text_is_not_given_as_text_either(reply: str) -> None:
     with ScriptedServer([], then=reply) as server:
         answer = SALON.ask(server.url, "Hello", QUICK, context={"state": "ASKING"})
     assert answer.outcome == "failed"
     assert (answer.text, answer.data, answer.calls) == ("", None, ())
 
 
-def test_what_may_be_said_in_a_state_is_given_with_every_field() -> None:
+def test_text_that_a_state_allows_is_given_with_every_field() -> None:
     reply = '{"content": "Which service?", "toolCalls": [{"name": "speak"}], "needsMoreWork": true}'
     with ScriptedServer([], then=reply) as server:
         answer = SALON.ask(server.url, "Hello", QUICK, context={"state": "ASKING"})
@@ -407,7 +407,7 @@ def test_other_failures_are_retried_three_times() -> None:
 
 
 @pytest.mark.spec("A10")
-def test_retries_and_repairs_are_told_apart_as_they_happen() -> None:
+def test_retries_and_repairs_are_reported_separately_as_they_happen() -> None:
     seen: list[Progress] = []
     asked([Fail(503), FAULTY, Fail(429), GOOD], on_event=progress(seen.append))
     assert [(p.is_repair, p.attempt, p.limit, p.reason) for p in seen] == [

@@ -27,7 +27,7 @@ SPEAK = {"name": "speak", "arguments": {"text": "Hello"}}
         {"toolCalls": [], "content": "Nothing to call."},
     ],
 )
-def test_what_fits_passes_as_it_is(envelope: dict[str, object]) -> None:
+def test_values_that_fit_pass_unchanged(envelope: dict[str, object]) -> None:
     verdict = EXACT.check(json.dumps(envelope))
     assert verdict.ok
     assert verdict.data == envelope
@@ -64,7 +64,7 @@ def test_an_error_says_field_expected_and_found(envelope: dict[str, object], mes
 
 
 @pytest.mark.spec("A4")
-def test_each_fault_is_an_error_of_its_own_and_none_raises() -> None:
+def test_each_fault_is_a_separate_error_and_does_not_raise() -> None:
     errors = EXACT.check('{"toolCalls": [{"name": 123}]}').errors
     # Different: a missing field is "Required field is missing", where the document says "Expected object, got undefined".
     assert sorted(found.message for found in errors) == [
@@ -82,7 +82,7 @@ def test_fields_that_the_schema_does_not_know_stay() -> None:
 
 
 @pytest.mark.spec("A4")
-def test_other_kinds_of_errors_say_what_they_know_too() -> None:
+def test_other_kinds_of_errors_give_their_facts_too() -> None:
     closed = Contract(
         {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "additionalProperties": False},
         coerce="off",

@@ -245,7 +245,7 @@ def test_any_encoding_of_the_output_will_do(encoding: str, run: Run) -> None:
     assert "Traceback" not in done.err
 
 
-def test_a_reader_that_goes_away_is_no_trouble(tmp_path: Path) -> None:
+def test_a_reader_that_leaves_causes_no_error(tmp_path: Path) -> None:
     (tmp_path / "reply.txt").write_text(json.dumps(list(range(200_000))))
     for options in (["--all"], ["--json"]):
         with subprocess.Popen(
@@ -264,7 +264,7 @@ def test_a_reader_that_goes_away_is_no_trouble(tmp_path: Path) -> None:
 
 
 def wait_until_read(pipe: IO[bytes]) -> None:
-    """Wait until nothing of what was written to a pipe is left in it."""
+    """Wait until a pipe is empty."""
     left = array.array("i", [1])
 
     def is_empty() -> bool:

@@ -99,7 +99,7 @@ def test_words_around_make_it_an_example(notation: Notation) -> None:
 
 @pytest.mark.spec("T2", "T3")
 @each_notation
-def test_other_names_are_no_calls(notation: Notation) -> None:
+def test_other_names_are_not_calls(notation: Notation) -> None:
     assert made(notation.write([("launch", {"city": "Oslo"})])) == []
     assert made(notation.write([("get_weather", {"city": "Oslo"}), ("launch", {"city": "Oslo"})])) in (
         [],
@@ -154,7 +154,7 @@ def test_other_names_are_no_calls(notation: Notation) -> None:
         "get_weather(city='Oslo') -> str",
     ],
 )  # fmt: skip
-def test_what_only_looks_like_calls_is_none(text: str) -> None:
+def test_text_that_only_looks_like_calls_gives_none(text: str) -> None:
     verdict = CONTRACT.check(text)
     assert (verdict.calls, verdict.refused) == ((), ())
 
@@ -167,7 +167,7 @@ def test_what_only_looks_like_calls_is_none(text: str) -> None:
         ({"type": "object", "properties": {"f": {}, "now": {}}}, '{"f": {"city": "Oslo"}, "now": {}}'),
     ],
 )
-def test_an_answer_that_the_schema_describes_is_no_call(schema: Any, text: str) -> None:
+def test_an_answer_that_the_schema_describes_is_not_a_call(schema: Any, text: str) -> None:
     verdict = Contract(schema, tools=TOOLS).check(text)
     assert verdict.ok
     assert verdict.calls == ()

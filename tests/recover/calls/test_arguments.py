@@ -131,7 +131,7 @@ def test_arguments_by_position(inside: str, by_place: list[Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("frame", ["bash({})", "[bash({})]", "<tool_call>bash({})</tool_call>"])
-def test_what_cannot_be_known_is_refused_and_never_run(inside: str, why: str, frame: str) -> None:
+def test_unclear_calls_are_refused_and_never_run(inside: str, why: str, frame: str) -> None:
     verdict = CONTRACT.check(frame.format(inside))
     assert verdict.calls == ()
     assert [refusal.call.name for refusal in verdict.refused] == ["bash"]
@@ -164,7 +164,7 @@ def test_a_string_never_takes_in_the_next_call(between: str, frame: str) -> None
         ("bash(command='1.10')", "1.10"),
     ],
 )
-def test_what_is_written_without_quotes_for_text_stays_as_it_is_written(text: str, command: str) -> None:
+def test_text_without_quotes_stays_as_it_is_written(text: str, command: str) -> None:
     assert CONTRACT.check(text).calls[0].args == {"command": command}
 
 

@@ -463,7 +463,7 @@ def test_slips_of_every_family(text: str, calls: list[Call]) -> None:
         '>>> client.get_weather\n{"city": "Oslo"}',
     ],
 )
-def test_what_only_speaks_of_calls_makes_none(text: str) -> None:
+def test_text_that_only_talks_about_calls_gives_none(text: str) -> None:
     verdict = CONTRACT.check(text)
     assert (verdict.calls, verdict.refused) == ((), ())
 
@@ -540,7 +540,7 @@ def test_tricky_arguments_come_back_as_they_were(dialect: Dialect) -> None:
 
 @pytest.mark.spec("T2")
 @each_dialect
-def test_what_stands_around_changes_nothing(dialect: Dialect) -> None:
+def test_the_text_around_changes_nothing(dialect: Dialect) -> None:
     text = dialect.write(TWO)
     for frame in AROUND:
         assert calls_of(frame.format(text)) == TWO
@@ -549,7 +549,7 @@ def test_what_stands_around_changes_nothing(dialect: Dialect) -> None:
 
 @pytest.mark.spec("T2", "X16")
 @each_dialect
-def test_a_result_that_the_reply_makes_up_is_no_call(dialect: Dialect) -> None:
+def test_an_invented_result_is_not_a_call(dialect: Dialect) -> None:
     text = dialect.write(TWO)
     for result in RESULTS:
         verdict = CONTRACT.check(text + result)
@@ -561,7 +561,7 @@ def test_a_result_that_the_reply_makes_up_is_no_call(dialect: Dialect) -> None:
 @pytest.mark.parametrize(
     "dialect", [d for d in DIALECTS if d.marks and d.name not in ("react", "qwen-agent")], ids=lambda d: d.name
 )
-def test_a_call_behind_an_invented_result_is_not_run(dialect: Dialect) -> None:
+def test_a_call_after_an_invented_result_is_not_run(dialect: Dialect) -> None:
     first, second = dialect.write([("now", {})]), dialect.write([("ping", {"host": "a"})])
     verdict = CONTRACT.check(f"{first}\n<tool_response>12:00</tool_response>\n{second}")
     assert [call.name for call in verdict.calls] == ["now"]
@@ -581,7 +581,7 @@ def test_a_misspelt_tool_is_named_with_the_closest(dialect: Dialect) -> None:
 @pytest.mark.parametrize(
     "text", ["```python\nget_lather(1)\nprint(2)\n```", "```python\npong(host='a')\n```", "pin {\n}"]
 )
-def test_code_that_is_merely_like_a_tool_is_no_mention(text: str) -> None:
+def test_code_that_is_only_like_a_tool_is_not_a_mention(text: str) -> None:
     assert CONTRACT.check(text).findings == ()
 
 
@@ -597,7 +597,7 @@ def test_code_that_is_merely_like_a_tool_is_no_mention(text: str) -> None:
         "type get_weather = (_: {city: string}) => any;",
     ],
 )
-def test_a_signature_is_no_call(text: str) -> None:
+def test_a_signature_is_not_a_call(text: str) -> None:
     assert calls_of(text) == []
 
 

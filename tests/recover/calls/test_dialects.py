@@ -86,7 +86,7 @@ def test_a_text_with_a_mark_is_known_to_have_one(dialect) -> None:  # type: igno
 @pytest.mark.parametrize(
     "mark", ["</tool_call>", "<｜tool▁call▁end｜>", "[/TOOL_CALLS]", "[END_TOOL_REQUEST]", "<|call|>", "<bot_end>", "<tool_call|>"]
 )  # fmt: skip
-def test_what_closes_a_call_stops_a_value(mark: str) -> None:
+def test_the_end_of_a_call_ends_a_value(mark: str) -> None:
     assert CLOSE.fullmatch(mark)
     assert STOP.match(mark)
     assert not RESULT.match(mark)

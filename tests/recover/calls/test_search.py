@@ -499,7 +499,7 @@ def test_text_that_acts_is_one(text: str) -> None:
 
 @pytest.mark.spec("X16")
 @each_dialect
-def test_an_example_is_none_in_any_dialect(dialect: Dialect) -> None:
+def test_an_example_is_not_a_call_in_any_dialect(dialect: Dialect) -> None:
     text = dialect.write(ONE)
     for words in ("For example, you can write:", "Here is an example of a tool call:", "Por ejemplo, puedes escribir:"):
         assert CONTRACT.check(f"{words}\n\n{text}").calls == ()
@@ -532,7 +532,7 @@ def test_names_of_every_kind_are_read(name: str) -> None:
 
 
 @pytest.mark.spec("T2", "T5")
-def test_parameters_without_types_get_those_of_the_schema_even_where_nothing_is_coerced() -> None:
+def test_parameters_without_types_get_the_schemas_types_even_without_coercion() -> None:
     contract = Contract(tools=[WEATHER], coerce="off")
     text = (
         "<function=get_weather><parameter=city>5</parameter><parameter=days>3</parameter><parameter=exact>true</parameter>"
@@ -551,7 +551,7 @@ def test_parameters_without_types_get_those_of_the_schema_even_where_nothing_is_
 
 
 @pytest.mark.spec("T2")
-def test_dsml_says_itself_what_is_text() -> None:
+def test_dsml_marks_text_explicitly() -> None:
     free = Contract(tools=[{"name": "f", "parameters": {"type": "object", "properties": {"a": {}, "b": {}, "c": {}}}}])
     row = '<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>'.format
     text = f'<｜DSML｜invoke name="f">{row("a", "true", "1")}{row("b", "false", "1")}{row("c", "false", "[1]")}</｜DSML｜invoke>'
@@ -662,7 +662,7 @@ _values = st.recursive(_leaves, lambda inner: st.lists(inner, max_size=2) | st.d
 
 
 @given(st.dictionaries(_keys, _values, max_size=4), st.sampled_from([None, 1, 2]))
-def test_the_quick_look_never_misses_what_the_search_finds(value: dict[str, Any], indent: int | None) -> None:
+def test_the_quick_look_never_misses_a_match_of_the_search(value: dict[str, Any], indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
     for offered in ({"book", "cancel"}.__contains__, str.isidentifier):
         found = _Search(_searchable(text), offered, 500).run()

@@ -65,20 +65,20 @@ NAMES = ({"get_weather", "ping", "f"}.__contains__, str.isidentifier, {"f", "a",
 
 
 @given(texts, st.sampled_from(["", "-" * 3000]), st.permutations(NAMES))
-def test_a_text_that_was_searched_gives_for_other_names_what_it_would_have_given_first(text, tail, order) -> None:  # type: ignore[no-untyped-def]
+def test_a_searched_text_gives_the_same_calls_for_other_names(text, tail, order) -> None:  # type: ignore[no-untyped-def]
     searched = CallText(text + tail)
     for offered in order:
         assert searched.calls(offered) == leaked_calls(text + tail, offered)
 
 
 @pytest.mark.parametrize("text", ['[{"type": ["text"]}]', '[{"type": {"a": 1}}]', '<tool_call>[{"type": []}]'])
-def test_a_type_that_is_no_word_is_no_fault_of_the_search(text: str) -> None:
+def test_a_type_that_is_not_a_word_does_not_break_the_search(text: str) -> None:
     assert leaked_calls(text, {"f"}.__contains__) == []
 
 
-def test_half_a_pair_is_no_fault_of_the_search() -> None:
+def test_half_a_pair_does_not_break_the_search() -> None:
     assert leaked_calls("\n[a b\ud800 c, {x", {"f"}.__contains__) == []
 
 
-def test_a_call_right_behind_a_fence_has_its_whole_name() -> None:
+def test_a_call_right_after_a_fence_has_its_whole_name() -> None:
     assert [leak.name for leak in leaked_calls('```book(day="Mon")\n```', {"book"}.__contains__)] == ["book"]

@@ -45,7 +45,7 @@ def test_a_value_that_names_its_tool_needs_no_mark(value: Any) -> None:
         ({"f": A, "g": {}}, [("f", A), ("g", {})]),
     ],
 )
-def test_a_name_beside_its_arguments_is_a_call_only_where_nothing_else_is_meant(value: Any, calls: list[Any]) -> None:
+def test_a_name_next_to_its_arguments_is_a_call_only_if_nothing_else_is_meant(value: Any, calls: list[Any]) -> None:
     assert said(value) == []
     assert said(value, alone=True) == calls
     assert said(value, marked=True) == calls
@@ -72,7 +72,7 @@ def test_arguments_may_be_the_text_of_an_object() -> None:
         [{"name": "f", "arguments": A}, {"x": 1}],
     ],
 )
-def test_what_could_mean_something_else_is_no_call(value: Any) -> None:
+def test_text_that_could_mean_something_else_is_not_a_call(value: Any) -> None:
     assert said(value, alone=True) == []
 
 

@@ -210,7 +210,7 @@ def test_lines_give_their_fields(schema: Any, reply: str, expected: Any) -> None
 
 
 @pytest.mark.parametrize(("schema", "reply"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_lines_that_are_no_fields_are_refused(schema: Any, reply: str) -> None:
+def test_lines_that_are_not_fields_are_refused(schema: Any, reply: str) -> None:
     assert not checked(schema, reply).ok
 
 
@@ -228,7 +228,7 @@ UNCLEAR = [
 @pytest.mark.parametrize(
     ("schema", "reply", "expected", "line"), [row[1:] for row in UNCLEAR], ids=[row[0] for row in UNCLEAR]
 )
-def test_a_line_of_unclear_belonging_is_no_prose(schema: Any, reply: str, expected: Any, line: str) -> None:
+def test_a_line_that_may_belong_to_the_value_is_not_prose(schema: Any, reply: str, expected: Any, line: str) -> None:
     verdict = checked(schema, reply)
     assert verdict.ok
     assert verdict.data["summary"] == expected["summary"] if "summary" in expected else same(verdict.data, expected)

@@ -113,11 +113,11 @@ def test_words_in_brackets_are_a_list(schema: Any, reply: str, expected: Any) ->
 
 
 @pytest.mark.parametrize(("schema", "reply"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_prose_is_no_list(schema: Any, reply: str) -> None:
+def test_prose_is_not_a_list(schema: Any, reply: str) -> None:
     assert not checked(schema, reply).ok
 
 
-def test_an_index_is_no_list() -> None:
+def test_an_index_is_not_a_list() -> None:
     assert not Contract(WORDS).check('{"steps": ["1", "2"], "steps"][0]}').ok
 
 

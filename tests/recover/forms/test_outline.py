@@ -25,7 +25,7 @@ def seen(text: str, *of: str) -> list[Any]:
         ('"Title: sub" is quoted', '"Title: sub" is quoted', "", ""),
     ],
 )
-def test_a_line_holds_a_key_and_a_value(line: str, label: str, sep: str, value: str) -> None:
+def test_a_line_has_a_key_and_a_value(line: str, label: str, sep: str, value: str) -> None:
     assert seen(line, "label", "sep", "value")[0] == (label, sep, value) or (not sep and seen(line, "sep") == [("",)])
 
 
@@ -41,7 +41,7 @@ def test_a_line_holds_a_key_and_a_value(line: str, label: str, sep: str, value: 
         ("```\na", [False, True]),
     ],
 )
-def test_what_stands_in_a_fence_is_opaque(text: str, opaque: list[bool]) -> None:
+def test_the_content_of_a_fence_is_opaque(text: str, opaque: list[bool]) -> None:
     assert [line.opaque for line in lines_of(text, 0, len(text))] == opaque
 
 

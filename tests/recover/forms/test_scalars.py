@@ -60,7 +60,7 @@ def test_a_scalar_in_words(schema: Any, reply: str, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(("schema", "reply", "options"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_is_no_answer_is_refused(schema: Any, reply: str, options: dict[str, Any]) -> None:
+def test_text_that_is_not_an_answer_is_refused(schema: Any, reply: str, options: dict[str, Any]) -> None:
     assert not checked(schema, reply, **options).ok
 
 
@@ -136,7 +136,7 @@ NO_VERDICTS = [
 
 
 @pytest.mark.parametrize(("reply", "expected"), VERDICTS.items(), ids=[reply[:50] for reply in VERDICTS])
-def test_a_leading_verdict_stands_whatever_its_explanation_denies(reply: str, expected: bool) -> None:
+def test_a_leading_verdict_counts_whatever_its_explanation_denies(reply: str, expected: bool) -> None:
     verdict = checked({"type": "boolean"}, reply, coerce="eager")
     assert verdict.ok, [str(found) for found in verdict.findings]
     assert verdict.data is expected
@@ -205,7 +205,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("reply", [*(reply for replies in BOUNDS.values() for reply in replies), *NO_DATA])
-def test_a_bound_or_a_year_without_data_is_no_number(reply: str) -> None:
+def test_a_bound_or_a_year_without_data_is_not_a_number(reply: str) -> None:
     assert not checked({"type": "integer"}, reply, coerce="eager").ok
 
 
@@ -230,6 +230,6 @@ def test_a_number_with_a_remark_is_the_number(reply: str, expected: int) -> None
         ("high. Not more.", "high"),
     ],
 )
-def test_an_enum_value_that_is_denied_behind_it_is_not_meant(reply: str, expected: str | None) -> None:
+def test_an_enum_value_that_is_denied_after_it_is_not_meant(reply: str, expected: str | None) -> None:
     verdict = checked({"enum": ["low", "high"]}, reply, coerce="eager")
     assert (verdict.data if verdict.ok else None) == expected

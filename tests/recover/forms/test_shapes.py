@@ -28,7 +28,7 @@ REPORTS = [
 
 
 @pytest.mark.parametrize(("schema", "reply"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_is_no_answer_is_refused(schema: Any, reply: str) -> None:
+def test_text_that_is_not_an_answer_is_refused(schema: Any, reply: str) -> None:
     assert not checked(schema, reply).ok
 
 

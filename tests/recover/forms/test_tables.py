@@ -52,5 +52,5 @@ def test_a_table_gives_its_rows(schema: Any, reply: str, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(("schema", "reply"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_is_no_table_is_refused(schema: Any, reply: str) -> None:
+def test_text_that_is_not_a_table_is_refused(schema: Any, reply: str) -> None:
     assert not checked(schema, reply).ok

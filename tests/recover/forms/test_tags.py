@@ -80,7 +80,7 @@ def test_tags_give_their_fields(schema: Any, reply: str, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(("schema", "reply"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_tags_do_not_say_is_refused(schema: Any, reply: str) -> None:
+def test_values_that_tags_do_not_have_are_refused(schema: Any, reply: str) -> None:
     assert not checked(schema, reply).ok
 
 
@@ -107,7 +107,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-def test_where_no_tag_may_name_a_key_the_tree_would_hold_none(text: str) -> None:
+def test_a_tree_without_tags_for_keys_is_empty(text: str) -> None:
     keys = KeyFinder(["name", "age"])
     root = tags._Tree(text, keys).read()
     if root is not None and not tags._may_match(text, keys):

@@ -182,7 +182,7 @@ def test_openings_in_the_prompt_and_other_marks(reply: str) -> None:
         pytest.param('{"a": # title",\n"b": [1],\n"c": 2}', None, id="no-inner-object"),
     ],
 )
-def test_what_stands_behind_is_not_lost(reply: str, expected: Any) -> None:
+def test_the_text_after_it_is_not_lost(reply: str, expected: Any) -> None:
     check(True, reply, expected)
 
 

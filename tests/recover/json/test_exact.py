@@ -57,7 +57,7 @@ def found(text: str, spare: int) -> list[tuple[Any, ...]]:
 
 
 @given(ITEMS, st.sampled_from(FAULTS), st.floats(0, 1), st.booleans(), st.sampled_from([500, 260, 8]))
-def test_items_taken_whole_are_what_the_reader_reads(
+def test_items_taken_whole_equal_those_of_the_reader(
     items: list[Any], fault: str, where: float, cut: bool, depth: int
 ) -> None:
     text = json.dumps(items)
@@ -73,7 +73,7 @@ def test_items_taken_whole_are_what_the_reader_reads(
 
 
 @given(ITEMS, st.sampled_from(FAULTS), st.floats(0, 1), st.sampled_from([", ", " and ", "\n", ""]))
-def test_values_beside_each_other_are_what_the_reader_reads(
+def test_values_next_to_each_other_equal_those_of_the_reader(
     items: list[Any], fault: str, where: float, between: str
 ) -> None:
     text = between.join(json.dumps([item]) if isinstance(item, str) else json.dumps(item) for item in items)
@@ -82,7 +82,7 @@ def test_values_beside_each_other_are_what_the_reader_reads(
     assert found(text, 10_000) == found(text, 0)
 
 
-def test_an_object_that_was_closed_too_soon_goes_on_even_where_it_was_taken_whole() -> None:
+def test_an_object_that_was_closed_too_soon_continues_even_if_it_was_taken_whole() -> None:
     text = '[{"id": 1, "name": "a"}, {"id": 2}, "name": "b"}]'
     quick, slow = read(text, 500, 1_000), read(text, 500, 0)
     assert quick is not None
@@ -95,7 +95,7 @@ def test_an_object_that_was_closed_too_soon_goes_on_even_where_it_was_taken_whol
     ['{"a": 1, "a": 2}', r'{"a": "\ud800"}', r'{"a": "C:\new"}', '{"a": 1e400}', '{"a": NaN}', '{"a": 1,}', '{"a": "b', "{" * 2000],
     ids=["key twice", "half pair", "path", "overflow", "NaN", "comma", "cut", "deep"],
 )  # fmt: skip
-def test_what_wants_a_second_look_is_left_to_the_reader(value: str) -> None:
+def test_doubtful_text_is_left_to_the_reader(value: str) -> None:
     assert not exact(f"[{value}", 1, len(value) + 1)[0]
 
 

@@ -55,5 +55,5 @@ def test_lines_say_where_a_bracket_belongs(reply: str, expected: Any) -> None:
         '{\n  "a": {\n    "b": 1\n  ,\n  "c":',
     ],
 )
-def test_what_is_cut_stays_refused(reply: str) -> None:
+def test_cut_replies_stay_refused(reply: str) -> None:
     assert not ANY.check(reply).ok

@@ -101,7 +101,7 @@ def test_trailing_commas(value: Any, layout: Any, data: st.DataObject) -> None:
 
 
 @given(values(phrases))
-def test_what_python_prints(value: Any) -> None:
+def test_python_literals(value: Any) -> None:
     text = repr(value)
     assume("'" in text)
     gives(text, value, "S008", "S018", "S025", "S020")

@@ -51,7 +51,7 @@ def test_many_paths_are_found_where_each_alone_is(value: Any) -> None:
 
 
 @given(st.dictionaries(st.text('ab_"\\é:,', max_size=3), values, max_size=4), st.booleans(), st.booleans())
-def test_what_the_signs_beside_an_offset_tell_is_what_a_walk_finds(value: Any, wide: bool, plain: bool) -> None:
+def test_the_signs_next_to_an_offset_agree_with_a_walk(value: Any, wide: bool, plain: bool) -> None:
     text = json.dumps(value, indent=1 if wide else None, ensure_ascii=plain)
     for at in range(len(text)):
         for is_around in (False, True):
@@ -60,7 +60,7 @@ def test_what_the_signs_beside_an_offset_tell_is_what_a_walk_finds(value: Any, w
 
 
 @given(st.dictionaries(st.text('ab_"\\é:,', max_size=3), values, max_size=4), st.booleans())
-def test_a_member_whose_key_stands_once_is_where_a_walk_finds_it(value: Any, plain: bool) -> None:
+def test_a_member_with_a_unique_key_is_where_a_walk_finds_it(value: Any, plain: bool) -> None:
     text = json.dumps(value, ensure_ascii=plain)
     stack: list[tuple[Parts, Any]] = [((), value)]
     while stack:

@@ -34,7 +34,7 @@ PIECES = [
         (r"\boxed{\boxed{5}}", "5"),
     ],
 )
-def test_what_a_box_holds(text: str, inside: str) -> None:
+def test_the_content_of_a_box(text: str, inside: str) -> None:
     box = unboxed(text)
     assert box is not None
     assert box.view.text == inside
@@ -56,7 +56,7 @@ def test_no_box(text: str) -> None:
         (r"\boxed{1}, no, \boxed{2}", False, True, r"\boxed{2}"),
     ],
 )
-def test_what_stands_around_a_box(text: str, alone: bool, rivals: bool, span: str) -> None:
+def test_the_text_around_a_box(text: str, alone: bool, rivals: bool, span: str) -> None:
     box = unboxed(text)
     assert box is not None
     assert (box.alone, box.rivals, text[slice(*box.span)]) == (alone, rivals, span)

@@ -43,7 +43,7 @@ def streamed(text: str, cuts: list[int], *, prose: bool = False) -> tuple[str, b
 @example('{"a": "\n<think>"}', [9])
 @example('say "</think>" or </think>4', [])
 @example("<|channel|>final<|message|>{}", [11])
-def test_a_stream_gives_what_stands_outside_reasoning(text: str, cuts: list[int]) -> None:
+def test_a_stream_gives_the_text_outside_reasoning(text: str, cuts: list[int]) -> None:
     assert streamed(text, cuts)[0] == outside(text)
 
 

@@ -52,5 +52,5 @@ def test_a_layer_taken_off(way: Callable[[str], LayerView | None], text: str, pl
 
 @pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("text", ["", '{"a": 1}', '{"a": "x > y & z"}', "a\\nb", "1. {"])
-def test_where_a_layer_is_not_there_is_no_view(way: Callable[[str], LayerView | None], text: str) -> None:
+def test_a_missing_layer_gives_no_view(way: Callable[[str], LayerView | None], text: str) -> None:
     assert way(text) is None
