@@ -536,8 +536,8 @@ class Contract(Generic[T]):
     @overload
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]": ...
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
-        """The items of a list in the reply, each judged and typed as soon as it closes; `source` is the same as for
-        `stream`.
+        """The items of a list in the reply, each judged and typed as soon as it closes; `source` and `context` are the
+        same as for `stream`.
 
         The list is the whole value, or the only list among its members; `path` names another one, such as
         `$.page.rows`. Items that are not valid are left out and kept in `refused`; at the end, `verdict` is the verdict
