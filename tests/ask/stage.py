@@ -1,4 +1,4 @@
-"""A stage for asks: a clock that only moves when told, and models that play a script."""
+"""A stage for asks: a clock that the test controls, and models that play a script."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ PROSE = "I would rather talk about the weather."
 
 
 class StageClock:
-    """Time that moves by what is waited and by a second for each call; chance that is given."""
+    """A clock that advances by each wait, and by one second for each call; with fixed random numbers."""
 
     def __init__(self, chance: float = 0.5) -> None:
         self.time = 0.0
@@ -44,7 +44,7 @@ class StageClock:
 
 
 class Model:
-    """Plays replies and failures in order, the last one for ever; keeps what it was asked."""
+    """Plays replies and failures in order, and repeats the last one; keeps its requests."""
 
     def __init__(self, script: Sequence[Any], clock: StageClock | None = None, takes: float = 1.0) -> None:
         self.script = list(script)
@@ -67,7 +67,7 @@ class Model:
         return self._play(messages, given)
 
     def plain(self, messages: Any) -> Any:
-        """As a callable that takes messages only."""
+        """The model as a callable that takes only messages."""
         return self._play(messages, {})
 
     async def aplay(self, messages: Any, **given: Any) -> Any:

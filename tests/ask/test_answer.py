@@ -1,4 +1,4 @@
-"""An answer's value: there when a reply keeps the contract, None otherwise; the best data is in `data`."""
+"""An answer's value: set if a reply satisfies the contract, None otherwise; `data` contains the best data."""
 
 import copy
 import pickle

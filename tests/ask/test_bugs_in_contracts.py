@@ -1,4 +1,4 @@
-"""A bug in the contract while a model is asked: raised at once, told to nobody, paid for once."""
+"""A bug in the contract during an ask: raised immediately, not sent to the model, and charged once."""
 
 import asyncio
 from typing import Any
@@ -22,7 +22,7 @@ def lookup(verdict: Any, context: Any) -> Any:
 
 @check("BUG002", "moderated", "Asks a service.")
 def moderated(verdict: Any, context: Any) -> Any:
-    raise ConnectionError("the moderation service cannot be reached")  # which a client might raise as well
+    raise ConnectionError("the moderation service cannot be reached")  # a client might also raise this
 
 
 @check("BUG003", "late", "Asks a service.")
@@ -61,14 +61,14 @@ def test_a_bug_is_raised_to_the_caller_and_the_model_is_not_asked_again(way: str
     assert bug.place.startswith("tests/ask/test_bugs_in_contracts.py:")
 
 
-def test_where_the_fallback_shows_the_bug_nothing_is_sent_at_all() -> None:
+def test_if_the_fallback_shows_the_bug_nothing_is_sent() -> None:
     with ScriptedServer(then=TEXT) as model:
         with pytest.raises(KeyError):
             Contract(checks=[lookup]).ask(model.url, "Hello", Policy(fallback="Sorry, not now."))
         assert not model.requests
 
 
-def test_a_check_that_refuses_is_told_to_the_model() -> None:
+def test_a_failed_check_is_reported_to_the_model() -> None:
     def longer(verdict: Any, context: Any) -> None:
         if len(verdict.reply.text) < 60:
             raise ValueError("give at least 60 characters")
@@ -79,7 +79,7 @@ def test_a_check_that_refuses_is_told_to_the_model() -> None:
         assert "give at least 60 characters" in str(model.requests[1].json)
 
 
-def test_a_conversation_is_as_it_was() -> None:
+def test_a_conversation_is_unchanged() -> None:
     with ScriptedServer(then=TEXT) as model:
         talk = Conversation(Contract(checks=[lookup]), model.url)
         with pytest.raises(KeyError):
@@ -87,9 +87,9 @@ def test_a_conversation_is_as_it_was() -> None:
         assert talk.messages == []
 
 
-def test_a_check_that_does_well_with_the_whole_reply_may_not_with_a_part() -> None:
+def test_a_check_that_works_on_the_whole_reply_may_fail_on_a_part() -> None:
     def second(verdict: Any, context: Any) -> None:
-        if not verdict.reply.text.split(". ")[2]:  # a part has no third sentence
+        if not verdict.reply.text.split(". ")[2]:  # a part does not have a third sentence
             raise ValueError("nothing behind it")
 
     with ScriptedServer([f"{TEXT} And then some."]) as model:

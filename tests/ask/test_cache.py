@@ -1,4 +1,4 @@
-"""The cache of replies: what is kept, what makes two requests equal, and that files survive processes that share them or die."""
+"""The cache of replies: what is stored, when two requests are equal, and that files survive crashes and shared use."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ CONTRACT = Contract(SCHEMA)
 
 
 class Model:
-    """Counts how often it is asked; gives its replies in order, the last one for ever."""
+    """Counts how many times it is asked; gives its replies in order, and repeats the last one."""
 
     def __init__(self, *script: Any) -> None:
         self.script = script or (GOOD,)
@@ -64,7 +64,7 @@ def test_an_equal_request_is_answered_from_the_cache(cache: Cache) -> None:
     assert log.of(Finished)[0].cost == 0.0
 
 
-def test_sync_and_async_share_what_is_kept(cache: Cache) -> None:
+def test_sync_and_async_share_cached_replies(cache: Cache) -> None:
     model = Model()
     CONTRACT.ask(model, "Who?", cache=cache)
     answer = asyncio.run(CONTRACT.aask(model, "Who?", cache=cache))
@@ -93,11 +93,11 @@ def test_only_valid_replies_are_kept(cache: Cache) -> None:
     assert model.calls == 2
 
 
-def test_a_reply_is_judged_anew_and_asked_for_if_it_is_no_longer_valid(cache: Cache) -> None:
+def test_a_cached_reply_is_judged_again_and_replaced_if_it_is_no_longer_valid(cache: Cache) -> None:
     model, log = Model(GOOD, '{"name": "Grace", "age": 85}'), Log()
     CONTRACT.ask(model, "Who?", cache=cache)
     older = Contract(SCHEMA, rules=[{"expr": "age > 50", "error": "Somebody older."}])
-    # The rules are not part of the request: it is equal to the first, and what is kept for it no longer holds.
+    # The rules are not part of the request: it equals the first one, but its stored reply is no longer valid.
     answer = older.ask(model, "Who?", Policy(instruct="never"), cache=cache, on_event=log)
     assert answer.ok
     again = older.ask(model, "Who?", Policy(instruct="never"), cache=cache)
@@ -105,7 +105,7 @@ def test_a_reply_is_judged_anew_and_asked_for_if_it_is_no_longer_valid(cache: Ca
     assert model.calls == 2 + (not answer.attempts[0].cached and len(answer.attempts) > 1)
 
 
-def test_a_reply_that_no_longer_holds_is_dropped_and_is_not_an_attempt() -> None:
+def test_a_reply_that_is_no_longer_valid_is_dropped_and_is_not_an_attempt() -> None:
     cache, model = MemoryCache(), Model(GOOD, '{"name": "Grace", "age": 85}')
     policy = Policy(instruct="never")
     CONTRACT.ask(model, "Who?", policy, cache=cache)
@@ -150,13 +150,13 @@ REQUEST = Request([{"role": "user", "content": "Who?"}], model="m", tools=(Tool(
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_changes_the_reply_changes_the_key(change: dict[str, Any]) -> None:
+def test_everything_that_affects_the_reply_changes_the_key(change: dict[str, Any]) -> None:
     client = Http("http://127.0.0.1:9/v1")
     assert key_of(client, msgspec.structs.replace(REQUEST, **change)) != key_of(client, REQUEST)
 
 
 class Unknown:
-    """An object that nobody knows how to write down."""
+    """An object that cannot be serialized."""
 
     __slots__ = ("held",)
 
@@ -177,7 +177,7 @@ def test_images_are_part_of_the_key_and_unknown_objects_have_none() -> None:
     assert key(Unknown("a")) is None
 
 
-def test_who_is_asked_is_part_of_the_key_and_the_time_is_not() -> None:
+def test_the_client_is_part_of_the_key_and_the_time_is_not() -> None:
     one, other = Http("http://127.0.0.1:9/v1"), Http("http://127.0.0.1:10/v1")
     assert key_of(one, REQUEST) != key_of(other, REQUEST)
     assert key_of(one, REQUEST) == key_of(one, msgspec.structs.replace(REQUEST, timeout=3.0))
@@ -189,10 +189,10 @@ def test_who_is_asked_is_part_of_the_key_and_the_time_is_not() -> None:
     held = [_closing(reply) for reply in "ab"]
     assert key_of(CallableClient(made[0]), REQUEST) != key_of(
         CallableClient(made[1]), REQUEST
-    )  # one place in the program, two defaults
+    )  # the same place in the program, with two defaults
     assert key_of(CallableClient(held[0]), REQUEST) != key_of(
         CallableClient(held[1]), REQUEST
-    )  # but each holds something of its own
+    )  # but each has its own contents
 
 
 def _closing(reply: str) -> Any:
@@ -220,7 +220,7 @@ def test_secrets_are_neither_in_keys_nor_in_files(tmp_path: Path) -> None:
         assert file.stat().st_mode & 0o077 == 0
 
 
-def test_a_reply_that_cannot_be_written_down_is_not_kept() -> None:
+def test_a_reply_that_cannot_be_serialized_is_not_stored() -> None:
     cache = MemoryCache()
     assert entry_of(object()) is None
     assert entry_of(iter("abc")) is None
@@ -229,7 +229,7 @@ def test_a_reply_that_cannot_be_written_down_is_not_kept() -> None:
 
 
 class Broken:
-    """A cache that gives what nobody has put into it."""
+    """A cache that returns something that was never stored in it."""
 
     def __init__(self, entry: Any) -> None:
         self.entry = entry
@@ -245,7 +245,7 @@ class Broken:
 
 
 @pytest.mark.parametrize("entry", [b"\xff{", b"", b"5", b"null", b"[]", b"[5]", b'{"choices": []}', 7, "{"])
-def test_what_cannot_be_read_is_a_miss(entry: Any) -> None:
+def test_an_unreadable_entry_is_a_miss(entry: Any) -> None:
     model = Model()
     assert CONTRACT.ask(model, "Who?", cache=Broken(entry)).ok
     assert model.calls == 1
@@ -348,7 +348,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
-def test_a_killed_process_loses_nothing_that_it_had_kept(tmp_path: Path) -> None:
+def test_a_killed_process_loses_no_stored_replies(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     process = writer(path, "a", 1_000_000)
     assert process.stdout is not None

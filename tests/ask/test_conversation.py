@@ -1,4 +1,4 @@
-"""Conversations: state, history and order over turns; what failed leaves no trace; calls keep their results."""
+"""Conversations: state, history and order over turns; failed turns do not change the history; calls keep their results."""
 
 import asyncio
 from typing import Any
@@ -27,7 +27,7 @@ SALON = Contract(
 
 
 @pytest.mark.spec("C9", "C11")
-def test_a_reply_that_does_not_belong_is_regenerated_with_the_hint_after_the_system_messages() -> None:
+def test_a_reply_that_does_not_fit_the_state_is_regenerated_with_the_hint_after_the_system_messages() -> None:
     model = Model(["Ana is free.", "We cut and colour."])
     start = [{"role": "system", "content": "You are a salon."}, {"role": "system", "content": "Be kind."}]
     talk = Conversation(SALON, model, state="SERVICE", messages=start)
@@ -52,7 +52,7 @@ def test_the_states_fallback_is_sent_when_the_second_reply_is_wrong_too_and_the_
     assert [m["role"] for m in talk.messages] == ["user", "assistant", "user", "assistant"]
 
 
-def test_a_turn_that_failed_leaves_no_trace() -> None:
+def test_a_failed_turn_does_not_change_the_history() -> None:
     model = Model([CallFailure("no", "fatal", 401), "Fine."])
     talk = Conversation(Contract(), model)
     assert talk.ask("Hello").outcome == "failed"
@@ -71,7 +71,7 @@ def book(day: int) -> str:
 
 @pytest.mark.spec("A14")
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_calls_keep_their_results_and_order_holds_over_turns(kind: str) -> None:
+def test_calls_keep_their_results_and_order_applies_across_turns(kind: str) -> None:
     contract = Contract(tools=[look, book], order={"requires": {"book": ["look"]}})
     script: list[Any] = [
         Say("", (Call("book", {"day": 3}, id="c1"),)),
@@ -113,7 +113,7 @@ def test_calls_written_into_the_text_become_calls_of_the_conversation() -> None:
         Conversation(Contract(), model).ask()
 
 
-def test_what_a_failed_tool_says_stays_out_of_the_history_unless_asked_for() -> None:
+def test_a_failed_tools_text_is_not_in_the_history_unless_requested() -> None:
     def broken(day: int) -> str:
         raise RuntimeError("password=hunter2")
 

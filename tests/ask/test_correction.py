@@ -1,4 +1,4 @@
-"""What a model would be told about a refused reply is what `ask` tells it."""
+"""The correction for a refused reply is the same as the one that `ask` sends."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ STATES = {"IDLE": {"forbid": [{"terms": ["booked"]}], "hint": "Do not say that i
         (Contract(PERSON, rules=["len(name) > 2"]), '{"name": "A"}', {}),
     ],
 )
-def test_it_is_what_the_second_request_says(contract: Contract, reply: str, context: dict[str, Any]) -> None:
+def test_it_equals_the_text_of_the_second_request(contract: Contract, reply: str, context: dict[str, Any]) -> None:
     asked: list[list[Any]] = []
 
     def model(messages: list[Any]) -> str:
@@ -40,7 +40,7 @@ def test_it_is_what_the_second_request_says(contract: Contract, reply: str, cont
     assert [line for line in lines if line not in second] == []
 
 
-def test_there_is_nothing_to_tell_about_a_good_reply_or_a_failure() -> None:
+def test_there_is_no_correction_for_a_good_reply_or_a_failure() -> None:
     contract = Contract(PERSON)
     failed = {"error": {"message": "overloaded", "type": "overloaded_error"}}
     for reply in ('{"name": "Ada"}', failed, ""):

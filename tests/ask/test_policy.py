@@ -1,4 +1,4 @@
-"""The policy: every number has its bounds, and what makes no sense is refused at once."""
+"""The policy: every number has its bounds, and invalid options raise an error immediately."""
 
 import inspect
 import pickle
@@ -28,15 +28,15 @@ from trueup import Contract, Policy, Price
         ({"money": 1.0, "models": ("m",)}, "the price of 'm' is not known"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         Policy(**given)
 
 
 def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(TypeError, match="Policy takes no 'repiars'; did you mean 'repairs'"):
+    with pytest.raises(TypeError, match="Policy has no option 'repiars'; did you mean 'repairs'"):
         Policy(repiars=2)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="Policy takes no 'zebra'; it takes models, modes, temperature, "):
+    with pytest.raises(TypeError, match="Policy has no option 'zebra'; its options are models, modes, temperature, "):
         Policy(zebra=2)  # type: ignore[call-arg]
     with pytest.raises(msgspec.ValidationError, match="repiars"):
         msgspec.convert({"repiars": 2}, Policy)
@@ -50,13 +50,13 @@ def test_a_policy_is_frozen_and_reads_from_data() -> None:
         policy.repairs = 5  # type: ignore[misc]
 
 
-def test_what_a_policy_takes_can_still_be_looked_up() -> None:
+def test_the_options_of_a_policy_can_be_inspected() -> None:
     assert list(inspect.signature(Policy).parameters) == list(Policy.__struct_fields__)
     assert msgspec.structs.replace(Policy(repairs=5), retries=1) == Policy(repairs=5, retries=1)
     assert pickle.loads(pickle.dumps(Policy(repairs=5))) == Policy(repairs=5)
 
 
-def test_options_that_are_no_policy_are_refused_before_anything_is_asked() -> None:
+def test_an_object_that_is_not_a_policy_is_refused_before_anything_is_asked() -> None:
     asked: list[Any] = []
     with pytest.raises(TypeError, match=r"policy is a Policy\(…\), such as Policy\(repairs=1\); got dict"):
         Contract(True).ask(asked.append, "Who?", {"repairs": 1})  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def test_options_that_are_no_policy_are_refused_before_anything_is_asked() -> No
 
 
 @pytest.mark.spec("A11")
-def test_money_counts_what_was_cached_at_its_own_price() -> None:
+def test_cached_input_has_its_own_price() -> None:
     usage = {"input_tokens": 1000, "output_tokens": 100, "cached_tokens": 600}
     assert Policy(prices={"m": Price(10.0, 20.0)}).cost("m", usage) == pytest.approx(0.012)
     assert Policy(prices={"m": Price(10.0, 20.0, 1.0)}).cost("m", usage) == pytest.approx(0.0066)

@@ -1,4 +1,4 @@
-"""List prices: the table, how a model is found in it, and what calls cost with caches."""
+"""List prices: the table, how a model is found in it, and the cost of calls with caches."""
 
 from datetime import date
 from typing import Any
@@ -28,7 +28,7 @@ def test_every_row_has_a_price_a_date_and_a_source() -> None:
     [
         ("gpt-4o", "gpt-4o"),
         ("gpt-4o-2024-11-20", "gpt-4o"),
-        ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),  # it has a price of its own
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),  # it has its own price
         ("openai/gpt-4.1-mini", "gpt-4.1-mini"),
         ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
         ("anthropic/claude-haiku-4-5", "claude-haiku-4-5"),
@@ -52,7 +52,7 @@ def test_a_name_that_is_only_similar_stays_unknown(asked: str) -> None:
     assert Policy().cost(asked, {"input_tokens": 1, "output_tokens": 1}) is None
 
 
-def test_a_price_that_was_given_wins_over_the_list() -> None:
+def test_a_given_price_overrides_the_list() -> None:
     usage = {"input_tokens": 1_000_000, "output_tokens": 0}
     assert Policy().cost("gpt-4o", usage) == pytest.approx(table()["gpt-4o"].price.input)
     assert Policy(prices={"gpt-4o": Price(7.0, 7.0)}).cost("gpt-4o", usage) == pytest.approx(7.0)
@@ -76,7 +76,7 @@ PRICE = Price(3.0, 15.0, cached=0.3, cache_write=3.75, cache_write_hour=6.0)
         ({"input_tokens": 500_000, "output_tokens": 0, "cached_tokens": 200_000, "cache_write_tokens": 300_000}, 0.06 + 1.125),
     ],
 )  # fmt: skip
-def test_cache_reads_and_writes_have_prices_of_their_own(usage: dict[str, int], cost: float) -> None:
+def test_cache_reads_and_writes_have_their_own_prices(usage: dict[str, int], cost: float) -> None:
     assert PRICE.of(usage) == pytest.approx(cost)
 
 
@@ -92,7 +92,7 @@ def test_a_long_request_may_have_another_price() -> None:
 
 
 @pytest.mark.parametrize("usage", [{}, {"input_tokens": 3}, {"output_tokens": 3}, {"total_tokens": 9}])
-def test_what_was_not_counted_has_no_cost(usage: dict[str, Any]) -> None:
+def test_uncounted_usage_has_no_cost(usage: dict[str, Any]) -> None:
     assert PRICE.of(usage) is None
 
 

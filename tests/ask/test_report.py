@@ -1,4 +1,4 @@
-"""The report over many asks, and the line for a person who waits."""
+"""The report on many asks, and the progress line."""
 
 import io
 from typing import Any
@@ -53,7 +53,7 @@ def test_the_four_figures_for_each_model(by_events: bool) -> None:
 
 
 @pytest.mark.spec("A10")
-def test_the_line_says_what_is_going_on_and_is_safe_to_print() -> None:
+def test_the_line_shows_the_current_step_and_is_safe_to_print() -> None:
     out = io.StringIO()
     clock = StageClock()
     script = [CallFailure("slow down", "rate", 429, 2.0), BAD, PROSE, GOOD]
@@ -72,7 +72,7 @@ def test_the_line_says_what_is_going_on_and_is_safe_to_print() -> None:
     assert out.getvalue() == "trueup: model a\\u001b[2J[red] will not do, trying b\\n\n"
 
 
-def test_on_a_terminal_one_line_is_redrawn_and_taken_away() -> None:
+def test_on_a_terminal_one_line_is_redrawn_and_removed() -> None:
     out = io.StringIO()
     with Progress(out, live=True) as progress:
         progress(Waiting(delay=1.0, reason="rate", nth=1))
@@ -82,7 +82,7 @@ def test_on_a_terminal_one_line_is_redrawn_and_taken_away() -> None:
     assert shown.rstrip("\n\r").endswith(("\x1b[2K", "\x1b[?25h", "\x1b[1A\x1b[2K"))
 
 
-def test_what_is_left_of_a_call_and_of_a_wait_is_counted_down() -> None:
+def test_the_rest_of_a_call_or_a_wait_is_counted_down() -> None:
     sent = Sent(model="m", attempt=2, limit=12, timeout=30.0)
     assert said(sent) == "asking m, call 2 of at most 12, 30 s left"
     assert said(later(sent, 12.4)) == "asking m, call 2 of at most 12, 18 s left"
@@ -92,7 +92,7 @@ def test_what_is_left_of_a_call_and_of_a_wait_is_counted_down() -> None:
     assert "still running" in said(Abandoned(timeout=1.0))
 
 
-def test_the_line_is_made_anew_each_time_it_is_drawn() -> None:
+def test_the_line_is_made_again_each_time_it_is_drawn() -> None:
     moments = iter([0.0, 0.0, 21.0])
     line = _Line(Sent(attempt=1, limit=12, timeout=30.0), lambda: next(moments))
     assert [line.__rich__().plain.rpartition(", ")[2] for _ in range(2)] == ["30 s left", "9 s left"]

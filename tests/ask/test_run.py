@@ -1,4 +1,4 @@
-"""Runs: the whole loop of a tool-using model. Judged calls run, refused ones are answered, order and budgets hold over all of it."""
+"""Runs: the whole loop of a model with tools. Valid calls run, refused ones get an error, order and budgets apply to the whole run."""
 
 import _thread
 import asyncio
@@ -140,7 +140,7 @@ def test_thinking_goes_back_to_the_model_with_its_results() -> None:
     assert said[0]["thinking"] == "Let me look."
 
 
-def test_a_run_goes_on_with_the_next_client_and_its_history_goes_along() -> None:
+def test_a_run_continues_with_the_next_client_and_keeps_its_history() -> None:
     fails: list[Any] = [SCRIPT[0], Fail(401, "no such key"), Fail(401, "no such key")]
     with ScriptedServer(fails) as first, ScriptedServer(SCRIPT[1:]) as second:
         one, other = KINDS["openai"].make(first), KINDS["anthropic"].make(second)
@@ -151,7 +151,7 @@ def test_a_run_goes_on_with_the_next_client_and_its_history_goes_along() -> None
     assert PAIRED["anthropic"](second.requests[-1].messages) == 3
 
 
-def test_hooks_and_caches_of_requests_hold_for_every_turn() -> None:
+def test_hooks_and_caches_of_requests_apply_to_every_turn() -> None:
     seen: list[int] = []
     cache = MemoryCache()
     asked = {"index": 0, "finish_reason": "tool_calls", "message": calling(call("check_slot", day=3))}
@@ -172,7 +172,7 @@ def test_hooks_and_caches_of_requests_hold_for_every_turn() -> None:
 
 
 @pytest.mark.spec("T6")
-def test_a_call_that_fails_is_no_prerequisite_in_this_turn_or_later() -> None:
+def test_a_failed_call_is_not_a_prerequisite_in_this_turn_or_later() -> None:
     model = Model([
         calling(call("check_slot", day=32), call("book", day=32)),
         calling(call("book", "c3", day=3)),
@@ -189,7 +189,7 @@ def test_a_call_that_fails_is_no_prerequisite_in_this_turn_or_later() -> None:
 
 
 @pytest.mark.spec("T6")
-def test_only_once_holds_over_the_run_and_a_refused_call_does_not_use_it_up() -> None:
+def test_only_once_applies_to_the_run_and_a_refused_call_does_not_count() -> None:
     model = Model([
         calling(call("check_slot", day=3), call("book", day="soon")),
         calling(call("book", "c2", day=3)),
@@ -204,7 +204,7 @@ def test_only_once_holds_over_the_run_and_a_refused_call_does_not_use_it_up() ->
     assert made == [("check_slot", 3), ("book", 3), ("check_slot", 4)]
 
 
-def test_a_reply_whose_calls_are_all_refused_is_repaired_by_the_ask() -> None:
+def test_a_reply_with_only_refused_calls_is_repaired_by_the_ask() -> None:
     model = Model([calling(call("check_slot", day="x")), calling(call("check_slot", day=3)), "Free."])
     run = SALON.run(model, "Free?")
     assert run.ok
@@ -213,7 +213,7 @@ def test_a_reply_whose_calls_are_all_refused_is_repaired_by_the_ask() -> None:
     assert [message["role"] for message in run.messages] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_in_async_ordered_tools_run_one_after_the_other_and_the_rest_at_once() -> None:
+def test_in_async_ordered_tools_run_one_after_the_other_and_the_rest_concurrently() -> None:
     running: list[str] = []
     most: list[int] = []
 
@@ -268,7 +268,7 @@ def test_a_blocking_function_does_not_block_the_event_loop() -> None:
         return "slow"
 
     async def quick() -> str:
-        gate.set()  # only reached if the loop still turns
+        gate.set()  # reached only if the event loop is not blocked
         return "quick"
 
     reply = calling(call("slow"), call("quick"))
@@ -288,7 +288,7 @@ def test_tools_of_the_call_are_added_and_definitions_get_their_functions() -> No
     assert [called.value for called in run.calls] == [2, "free"]
     assert [tool["function"]["name"] for tool in model.seen[0]["tools"]] == ["plus", "check_slot"]
     assert [tool.name for tool in described.tools] == ["plus"], "the contract itself is as it was"
-    with pytest.raises(ValueError, match="nothing runs the tool 'plus': give a function for it"):
+    with pytest.raises(ValueError, match="the tool 'plus' has no function; give one"):
         described.run(model, "Go.")
 
 
@@ -305,7 +305,7 @@ def test_a_run_without_tools_is_an_ask() -> None:
     assert (run.ok, run.value, run.calls) == (True, {"a": 1}, ())
 
 
-def test_langchain_tools_are_run_as_they_are() -> None:
+def test_langchain_tools_can_be_run_directly() -> None:
     from langchain_core.tools import tool
 
     @tool
@@ -326,7 +326,7 @@ def test_an_asynchronous_tool_in_a_plain_run_is_an_error_that_says_so() -> None:
     assert "pay is asynchronous" in run.calls[0].text
 
 
-def test_the_text_of_an_exception_stays_here_unless_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_text_of_an_exception_is_not_sent_unless_requested(caplog: pytest.LogCaptureFixture) -> None:
     for errors, told in (
         ("type", "The tool 'check_slot' failed (LookupError)."),
         ("text", "LookupError: password=hunter2"),
@@ -337,7 +337,7 @@ def test_the_text_of_an_exception_stays_here_unless_asked_for(caplog: pytest.Log
     assert "hunter2" in caplog.text
 
 
-def test_a_result_that_is_too_long_is_cut_and_that_is_said() -> None:
+def test_a_result_that_is_too_long_is_cut_with_a_note() -> None:
     def dump() -> str:
         return "x" * 1000
 
@@ -411,7 +411,7 @@ def test_a_changed_call_is_judged_again() -> None:
     assert made == []
 
 
-def test_what_a_hook_raises_ends_the_run() -> None:
+def test_an_exception_in_a_hook_ends_the_run() -> None:
     def refuse(_: ToolCall) -> None:
         raise PermissionError("no")
 
@@ -459,11 +459,11 @@ def test_the_budgets_of_the_policy_bound_the_whole_run(policy: Policy, reason: s
     model = Model([reply])
     run = SALON.run(model, "Go.", policy)
     assert (run.ok, run.reason) == (False, reason)
-    assert len(model.seen) == 2  # a third call would exceed the budget: what the second one took is known
+    assert len(model.seen) == 2  # a third call would exceed the budget, because the usage of the second is known
     assert run.usage["total_tokens"] == 100 * len(model.seen)
 
 
-def test_a_budget_that_ends_inside_a_turn_is_reported_as_that_of_the_run() -> None:
+def test_a_budget_that_ends_inside_a_turn_is_reported_as_the_runs() -> None:
     model = Model([calling(call("check_slot", day=3)), calling(call("check_slot", day="x"))])
     run = SALON.run(model, "Go.", Policy(attempts=2))
     assert (run.reason, len(model.seen)) == ("attempts", 2)
@@ -568,7 +568,7 @@ def test_cancelling_the_task_ends_it() -> None:
 
 def test_an_interrupt_ends_a_run_while_a_tool_hangs() -> None:
     hang, release = hanging()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes ignore SIGINT
 
     def interrupting() -> None:
         wait_for(lambda: "hang" in made)
@@ -662,7 +662,7 @@ def test_values_are_streamed_at_the_end() -> None:
 # -- what it reports ----------------------------------------------------------------------------------------
 
 
-def test_events_tell_of_every_call_and_a_watched_contract_passes_them_on() -> None:
+def test_events_report_every_call_and_a_watched_contract_passes_them_on() -> None:
     events: list[Event] = []
     model = Model([calling(call("check_slot", day=3), call("book", day="x")), "Done."])
     run = observed(SALON, events.append).run(model, "Go.", tools=[pay])
@@ -689,14 +689,14 @@ def test_a_run_is_written_as_json_and_shown_on_a_line() -> None:
         ({"max_result": "x"}, "max_result is a whole number"),
     ],
 )
-def test_options_that_make_no_sense(options: Any, message: str) -> None:
+def test_options_that_are_invalid(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SALON.run(Model(["Hi"]), "Go.", **options)
 
 
 def test_a_misspelled_option() -> None:
     for run in (SALON.run, SALON.run_stream):
-        with pytest.raises(TypeError, match="takes no 'turn'; did you mean 'turns'"):
+        with pytest.raises(TypeError, match="has no option 'turn'; did you mean 'turns'"):
             run(Model(["Hi"]), "Go.", turn=3)  # type: ignore[call-arg]
 
 
@@ -704,7 +704,7 @@ def test_a_misspelled_option() -> None:
 
 
 class Shop:
-    """What tools need."""
+    """The dependency of the tools."""
 
     def __init__(self) -> None:
         self.prices = {"tea": 3}

@@ -28,7 +28,7 @@ REFUSED = CallFailure("no such key", "fatal", 401)
 
 
 class Played(Client):
-    """A client that plays a script, in a provider's name."""
+    """A client that plays a script, with a provider's name."""
 
     def __init__(self, key: str, script: list[Any], provider: str = "openai", clock: StageClock | None = None) -> None:
         self.key = key
@@ -90,7 +90,7 @@ def test_a_rate_limit_beyond_the_deadline_is_not_waited_for() -> None:
 
 
 @pytest.mark.spec("A8", "A9")
-def test_the_same_goes_for_the_models_of_one_client() -> None:
+def test_the_models_of_one_client_work_in_the_same_way() -> None:
     clock = StageClock()
     answer = run(Model([BUSY, GOOD], clock), Policy(models=("small", "large"), deadline=60), clock=clock)
     assert [attempt.model for attempt in answer.attempts] == ["small", "large"]
@@ -152,13 +152,13 @@ def test_a_rung_may_name_the_only_mode(mode: Any) -> None:
     assert [(attempt.client, attempt.mode) for attempt in answer.attempts] == [("one", mode), ("two", "json_schema")]
 
 
-def test_the_same_client_may_stand_on_several_rungs() -> None:
+def test_the_same_client_may_be_on_several_rungs() -> None:
     one = Played("one", [CallFailure("no json_schema", "mode", 400), GOOD])
     answer = run([(one, "m", "json_schema"), (one, "m", "text")])
     assert [attempt.mode for attempt in answer.attempts] == ["json_schema", "text"]
 
 
-def test_the_models_of_the_policy_are_asked_of_each_client_that_names_none() -> None:
+def test_each_client_without_a_model_is_asked_for_the_policys_models() -> None:
     one, two = Played("one", [REFUSED]), Played("two", [REFUSED])
     answer = run([one, two], Policy(models=("a", "b"), breaker=0))
     assert [(attempt.client, attempt.model) for attempt in answer.attempts] == [
@@ -191,9 +191,7 @@ async def _awaited(messages: Any) -> str:
         ([Played("x", [GOOD]), 5], None, TypeError, "cannot ask an object of type int"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
-    call: Any, policy: Any, error: Any, match: str
-) -> None:
+def test_an_invalid_rung_is_refused_before_anything_is_sent(call: Any, policy: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         run(call, policy)
     with pytest.raises(error, match=match):
@@ -223,14 +221,14 @@ def test_a_step_to_another_client_is_an_event_that_names_both() -> None:
     assert (stepped.what, stepped.before, stepped.after, stepped.reason) == ("client", "one", "two m", "fatal")
 
 
-def test_addresses_on_rungs_are_closed_in_the_end() -> None:
+def test_addresses_on_rungs_are_closed_at_the_end() -> None:
     with ScriptedServer([GOOD, GOOD]) as server:
         answer = run([Played("one", [REFUSED]), (f"{server.url}/v1", "m")])
         assert answer.attempts[-1].client == f"http:{server.url}/v1/chat/completions"
     assert answer.ok
 
 
-# What a provider rejects is remembered for its address and model.
+# Rejections are remembered for an address and model.
 
 
 def rejecting(key: str, feature: str, said: str = "") -> Played:
@@ -283,7 +281,7 @@ def test_a_feature_that_is_blamed_when_it_is_left_out_too_is_not_remembered() ->
 
 
 @pytest.mark.spec("A8", "A9")
-def test_a_rung_that_does_not_work_is_no_worse_than_none() -> None:
+def test_a_rung_that_does_not_work_does_no_harm() -> None:
     busy = CallFailure("busy", "rate", 429, 15.0)
     one, two = Played("one", [busy, GOOD]), Played("two", [REFUSED])
     log, clock = Log(), StageClock()
@@ -381,7 +379,7 @@ def test_a_single_client_has_no_breaker() -> None:
         ("", False),
     ],
 )
-def test_only_what_the_next_call_would_meet_too_opens_a_breaker(failure: Any, opens: bool) -> None:
+def test_only_failures_that_the_next_call_would_have_too_open_a_breaker(failure: Any, opens: bool) -> None:
     memory, clock = Memory(), StageClock()
     run([Played("one", [failure]), Played("two", [GOOD])], Policy(breaker=1), memory, clock)
     assert (memory.breakers.rest(("one", ""), clock.time) > 0) == opens
@@ -412,7 +410,7 @@ def test_each_model_of_an_address_has_its_own_breaker() -> None:
     assert [[a.model for a in answer.attempts] for answer in (first, second)] == [["small", "large"], ["large"]]
 
 
-def test_one_of_many_at_once_tries_a_model_that_was_down() -> None:
+def test_one_of_many_concurrent_asks_tests_a_model_that_was_down() -> None:
     memory, clock = Memory(), StageClock()
     breakers, place = memory.breakers, ("one", "")
     breakers.failed(place, 0.0, limit=1, cooldown=10)
@@ -457,7 +455,7 @@ def test_a_bug_of_the_callers_on_a_rung_is_raised() -> None:
         raise TransportFailure(DOWN)
 
 
-def test_a_history_that_is_no_list_is_refused_before_the_first_call() -> None:
+def test_a_history_that_is_not_a_list_is_refused_before_the_first_call() -> None:
     one = Played("one", [GOOD])
     for history in (5, "x", {"role": "user"}):
         with pytest.raises(TypeError, match="history is a list of the messages"):

@@ -1,4 +1,4 @@
-"""Secrets of clients, planted in everything that a provider or an SDK may say: none is kept or shown."""
+"""Clients' secrets, planted in every message of a provider or an SDK: they are never kept or shown."""
 
 import asyncio
 import base64
@@ -34,7 +34,7 @@ from trueup.watch.progress import said
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 CONTRACT = Contract(SCHEMA)
-SECRET = "Zq7.hush+hush/42=kX9"  # like no key of any provider
+SECRET = "Zq7.hush+hush/42=kX9"  # unlike the keys of all providers
 PLAIN = base64.b64encode(SECRET.encode()).decode()
 SAID = {
     "as it is": f"Incorrect key provided: {SECRET}",
@@ -53,7 +53,7 @@ SAID = {
 
 
 def shown(answer: Any, log: Log | None = None) -> str:
-    """Everything that is kept or shown of an ask."""
+    """Everything that an ask keeps or shows."""
     try:
         answer.unwrap()
     except Rejected as error:
@@ -84,7 +84,7 @@ def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bodies(status: int) -> list[Raw]:
-    """Bodies that hold the key in every way at once."""
+    """Bodies that contain the key in every spelling."""
     text = " ".join(SAID.values())
     error = {"error": {"message": text, "code": f"bad {SECRET}", "type": SECRET}}
     page = f"<html><h1>{text}</h1></html>"
@@ -102,7 +102,7 @@ STEPS = [
 
 
 def asked(kind: str, server: ScriptedServer, step: list[Any]) -> Iterator[tuple[Any, Log]]:
-    """An ask for each step, all of one client."""
+    """An ask for each step, all with one client."""
     client, policy = KINDS[kind].make(server), Policy(models=("m",), retries=0, deadline=5)
     with kinds.closing(client) if not KINDS[kind].is_async else asyncio.Runner() as runner:
         for one in STEPS:
@@ -131,7 +131,7 @@ def test_no_client_keeps_or_shows_its_key(kind: str, caplog: pytest.LogCaptureFi
 
 @pytest.mark.usefixtures("keyed")
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_no_stream_gives_it_away(kind: str) -> None:
+def test_streams_do_not_reveal_the_key(kind: str) -> None:
     text = " ".join(SAID.values())
     for step in (Fail(401, text), Erring('{"name": "Ada", "age": 36}', fail=Fail(500, text))):
         log = Log()
@@ -141,7 +141,7 @@ def test_no_stream_gives_it_away(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("keyed")
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("ollama")])  # it is sent no key
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("ollama")])  # it has no key
 def test_the_key_of_each_client_is_found_where_its_sdk_keeps_it(kind: str) -> None:
     with ScriptedServer(["x"]) as server:
         client = KINDS[kind].make(server)
@@ -149,7 +149,7 @@ def test_the_key_of_each_client_is_found_where_its_sdk_keeps_it(kind: str) -> No
 
 
 class Keyed(Model):
-    """A callable object that holds its key."""
+    """A callable object that contains its key."""
 
     def __init__(self, script: list[Any]) -> None:
         super().__init__(script)
@@ -179,7 +179,7 @@ def keyed_function(messages: Any, api_key: str = "") -> Any:
         partial(keyed_function, api_key=SECRET),
     ],
 )
-def test_a_function_that_holds_a_key_does_not_show_it(call: Any) -> None:
+def test_a_function_that_contains_a_key_does_not_show_it(call: Any) -> None:
     clock, log = StageClock(), Log()
     answer = ask(CONTRACT, call, "Who?", clock=clock, wait=clock.wait, memory=Memory(), on_event=log)
     assert answer.attempts[0].failure is not None
@@ -202,7 +202,7 @@ def test_a_key_in_an_address_is_neither_in_the_attempts_nor_in_an_error() -> Non
     assert_hidden(str(raised.value))
 
 
-def test_an_object_that_cannot_be_looked_into_does_no_harm() -> None:
+def test_an_object_that_cannot_be_inspected_does_no_harm() -> None:
     class Odd(dict[str, Any]):
         def items(self) -> Any:
             raise RuntimeError("no")
@@ -223,7 +223,7 @@ def test_keys_of_the_environment_are_masked_for_clients_that_read_them_there(mon
     assert Secrets([]).masked(f"bad {SECRET}") == "bad [key]"
 
 
-def test_a_key_that_a_text_was_cut_in_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_at_the_end_of_a_cut_text_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", SECRET)
     for size in range(8, len(SECRET) + 1):
         assert Secrets([]).masked(f"{'x ' * 200}{SECRET[:size]}") == f"{'x ' * 200}[key]"
@@ -231,12 +231,12 @@ def test_a_key_that_a_text_was_cut_in_is_masked(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("word", ["ollama", "not-needed", "LM-Studio", "none", "EMPTY", "x"])
-def test_a_word_given_where_no_key_is_needed_stays_readable(word: str) -> None:
+def test_a_placeholder_key_stays_readable(word: str) -> None:
     said = f"{word} is not running; set {word} as the key"
     assert Secrets([{"api_key": word}]).masked(said) == said
 
 
-def test_what_a_client_holds_itself_is_found_however_much_it_holds_besides() -> None:
+def test_a_clients_own_key_is_found_among_many_other_objects() -> None:
     much = {f"a{n}": {f"b{m}": [[m]] for m in range(100)} for n in range(150)}
     assert secrets_in({"api_key": SECRET, "session": much}) == {SECRET}
     assert secrets_in({"session": much, "api_key": SECRET}) == {SECRET}
@@ -293,7 +293,7 @@ def test_keys_of_random_letters_are_masked(prefix: str) -> None:
         "-----BEGIN PRIVATE KEY-----\nabc123secret\n-----END PRIVATE KEY-----",
     ],
 )
-def test_what_looks_like_a_secret_is_masked(text: str) -> None:
+def test_texts_that_look_like_secrets_are_masked(text: str) -> None:
     found = masked(text)
     assert "[key]" in found
     for secret in (
@@ -331,7 +331,7 @@ def assert_masked_in_findings(text: str, found: str) -> None:
         "Rate limit reached for tokens per min. Limit: 40000 / min. Please try again in 20s.",
     ],
 )
-def test_what_an_error_says_is_left_alone(text: str) -> None:
+def test_the_rest_of_an_error_is_not_masked(text: str) -> None:
     assert masked(text) == text
 
 

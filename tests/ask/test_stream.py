@@ -1,4 +1,4 @@
-"""Streaming asks: parts as they come, held back until judged, given up at the first certain fault, one plan behind both drivers."""
+"""Streaming asks: parts as they arrive, held back until judged, aborted at the first certain fault, with one plan for both drivers."""
 
 import asyncio
 import threading
@@ -61,7 +61,7 @@ def stream(contract: Contract, script: list[Any], policy: Policy | None = None, 
 
 
 def shown(parts: list[AnswerPart]) -> str:
-    """What a user sees at the end."""
+    """The text that a user sees at the end."""
     text = ""
     for part in parts:
         text = "" if part.kind == "restart" else text + part.text
@@ -80,7 +80,7 @@ def test_a_value_is_shown_as_it_grows() -> None:
 
 
 @pytest.mark.spec("A15", "C15")
-def test_a_doomed_stream_is_given_up_and_its_tokens_are_saved() -> None:
+def test_a_faulty_stream_is_aborted_and_its_tokens_are_saved() -> None:
     long = '{"age": "old", "name": "' + "x" * 4000 + '"}'
     log = Log()
     parts, answer, model = stream(VALUE, [long, GOOD], Policy(max_tokens=2000), on_event=log)
@@ -157,7 +157,7 @@ def test_a_stream_ends_as_soon_as_its_fault_is_certain(name: str, hold: Any) -> 
 
 @pytest.mark.spec("A5", "A15")
 @pytest.mark.parametrize(("language", "words"), [("en", "repeated itself without end"), ("es", "se repite sin fin")])
-def test_the_model_is_told_that_it_repeated_itself(language: str, words: str) -> None:
+def test_the_correction_says_that_the_model_repeated_itself(language: str, words: str) -> None:
     _, _, model = stream(TEXT, ["Well. " + "I am sorry. " * 3_000, "Hello."], Policy(language=language))
     told = model.seen[1][-1]["content"]
     assert told.count(words) == 1
@@ -215,7 +215,7 @@ def test_the_arguments_of_a_call_end_a_stream_too(arguments: str, code: str) -> 
 @pytest.mark.spec("A7", "A15")
 @pytest.mark.parametrize("hold", ["sentence", "all"])
 @pytest.mark.parametrize("repairs", [0, 1])
-def test_a_stream_that_fails_to_the_end_is_degraded_as_an_ask_is(repairs: int, hold: Any) -> None:
+def test_a_stream_that_always_fails_is_degraded_like_an_ask(repairs: int, hold: Any) -> None:
     reply = '{"age": "old", "name": "Ada", "note": "' + "x" * 300 + '"}'
     policy = Policy(repairs=repairs)
     parts, answer, model = stream(VALUE, [reply], policy, hold=hold)
@@ -226,12 +226,12 @@ def test_a_stream_that_fails_to_the_end_is_degraded_as_an_ask_is(repairs: int, h
     assert all(part.kind != "text" for part in parts)
     failed = stream(VALUE, [reply], Policy(repairs=repairs, otherwise="failed"))
     assert failed[1].outcome == "failed"
-    assert failed[2].given < model.given  # nothing is to be had of it: it is given up every time
+    assert failed[2].given < model.given  # it contains nothing usable, so it is aborted every time
 
 
 @pytest.mark.spec("C15", "C9", "C11")
 @given(piece=st.integers(1, 60))
-def test_a_forbidden_sentence_never_leaves(piece: int) -> None:
+def test_a_forbidden_sentence_is_never_shown(piece: int) -> None:
     bad = "We cut hair and colour it. Your stylist would be Ana on Monday. She is great."
     good = "We cut hair. Which service would you like?"
     parts, answer, model = stream(SALON, [bad, good], context=HERE, piece=piece)
@@ -244,7 +244,7 @@ def test_a_forbidden_sentence_never_leaves(piece: int) -> None:
 
 @pytest.mark.spec("C15")
 @given(piece=st.integers(1, 9))
-def test_sentences_of_scripts_without_blanks_leave_one_by_one(piece: int) -> None:
+def test_sentences_in_scripts_without_spaces_are_shown_one_by_one(piece: int) -> None:
     reply = "いらっしゃいませ。「カットですか？」カラーもできます！ご希望は"
     parts, answer, _ = stream(SALON, [reply], context=HERE, piece=piece)
     assert (shown(parts), answer.outcome) == (reply, "accepted")
@@ -256,7 +256,7 @@ def test_sentences_of_scripts_without_blanks_leave_one_by_one(piece: int) -> Non
 
 @pytest.mark.spec("C15", "C7")
 @pytest.mark.parametrize("gap", [*range(570, 600), 5_000])
-def test_a_word_of_a_long_reply_is_never_judged_without_its_beginning(gap: int) -> None:
+def test_a_word_in_a_long_reply_is_never_judged_without_its_beginning(gap: int) -> None:
     reply = f"Hello, Susana. We {'really ' * (gap // 7)}{'o' * (gap % 7)} cut hair. And colour it. Which of them?"
     parts, answer, _ = stream(SALON, [reply], context=HERE, piece=11)
     assert (shown(parts), answer.outcome) == (reply, "accepted")
@@ -264,7 +264,7 @@ def test_a_word_of_a_long_reply_is_never_judged_without_its_beginning(gap: int) 
 
 @pytest.mark.spec("C10", "C11")
 @given(piece=st.integers(1, 60))
-def test_the_fallback_of_the_state_comes_when_the_second_reply_is_wrong_too(piece: int) -> None:
+def test_the_states_fallback_is_used_if_the_second_reply_is_wrong_too(piece: int) -> None:
     parts, answer, _ = stream(SALON, ["Good day. Ana is free. Bye."], context=HERE, piece=piece)
     assert answer.outcome == "fallback"
     assert shown(parts) == "Which service would you like?" == answer.text
@@ -277,9 +277,9 @@ def test_the_fallback_of_the_state_comes_when_the_second_reply_is_wrong_too(piec
     piece=st.integers(1, 70),
     hold=st.sampled_from(["sentence", "all"]),
 )
-def test_what_is_shown_is_what_was_said(text: str, piece: int, hold: Any) -> None:
+def test_the_parts_add_up_to_the_text(text: str, piece: int, hold: Any) -> None:
     if not text.strip():
-        return  # it says nothing
+        return  # the reply is empty
     parts, answer, _ = stream(TEXT, [text], hold=hold, piece=piece)
     assert answer.ok
     assert shown(parts) == text
@@ -317,7 +317,7 @@ def test_a_call_that_leaks_into_the_text_is_not_shown() -> None:
     assert [call.name for call in answer.calls] == ["ping"]
 
 
-def test_an_answer_is_there_only_at_the_end() -> None:
+def test_the_answer_is_available_only_at_the_end() -> None:
     asked = AskStream(TEXT, Streamer(["One. Two. Three. "]), "Hi", memory=Memory())
     with asked:
         next(iter(asked))

@@ -107,7 +107,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ValueError: repairs is a whole number, 0 or more; got -1
     >>> Policy(atempts=3)
     Traceback (most recent call last):
-    TypeError: Policy takes no 'atempts'; did you mean 'attempts'?
+    TypeError: Policy has no option 'atempts'; did you mean 'attempts'?
     """
 
     # models and modes

@@ -1,4 +1,4 @@
-"""Budgets of tokens and money: no call that could be foreseen exceeds them, and whatever a call took is counted."""
+"""Budgets of tokens and money: a call that is known to exceed them is not made, and the usage of every call is counted."""
 
 import asyncio
 import threading
@@ -25,12 +25,12 @@ QUESTION = "Who wrote the first program, and how old did she get?"
 
 
 def count(text: str) -> int:
-    """A tokenizer: a token for each four characters."""
+    """A tokenizer that counts one token for every four characters."""
     return -(-len(text) // 4)
 
 
 class Provider:
-    """A model that counts: its replies are as long as the script says, but no longer than the limit of the request."""
+    """A model that counts tokens: its replies are as long as in the script, but no longer than the request's limit."""
 
     def __init__(self, script: list[tuple[str, float, int]]) -> None:
         self._script = script
@@ -92,7 +92,7 @@ def test_counted_calls_never_exceed_a_budget_of_money(
 
 
 @pytest.mark.spec("A11")
-def test_a_small_budget_of_money_does_not_spend_a_fortune() -> None:
+def test_a_small_budget_of_money_is_not_exceeded() -> None:
     provider = Provider([(GOOD, 1.0, 1_000_000)])
     answer = ask(provider, Policy(money=0.0001, prices={"*": Price(0.5, 2.0)}))
     assert answer.cost is not None
@@ -103,7 +103,7 @@ def test_a_small_budget_of_money_does_not_spend_a_fortune() -> None:
 
 @pytest.mark.spec("A11")
 @pytest.mark.parametrize("budget", [{"tokens": 40}, {"money": 0.00004, "prices": {"*": Price(1.0, 1.0)}}])
-def test_what_is_counted_and_does_not_fit_is_not_sent(budget: dict[str, Any]) -> None:
+def test_a_counted_request_that_does_not_fit_is_not_sent(budget: dict[str, Any]) -> None:
     provider, log = Provider([(GOOD, 1.0, 10)]), Log()
     answer = ask(provider, Policy(**budget, tokenizer=count), on_event=log)
     name = next(iter(budget))
@@ -119,7 +119,7 @@ def test_what_is_counted_and_does_not_fit_is_not_sent(budget: dict[str, Any]) ->
 
 @pytest.mark.spec("A11")
 @pytest.mark.parametrize("budget", [{"tokens": 100}, {"money": 0.0001, "prices": {"*": Price(1.0, 1.0)}}])
-def test_what_may_fit_is_sent_with_a_warning(budget: dict[str, Any]) -> None:
+def test_a_request_that_may_fit_is_sent_with_a_warning(budget: dict[str, Any]) -> None:
     provider, log = Provider([(GOOD, 0.5, 10)]), Log()
     answer = ask(provider, Policy(**budget), on_event=log)
     name = next(iter(budget))
@@ -133,7 +133,7 @@ def test_what_may_fit_is_sent_with_a_warning(budget: dict[str, Any]) -> None:
 
 
 @pytest.mark.spec("A11")
-def test_the_limit_of_a_reply_is_what_the_budget_leaves() -> None:
+def test_a_reply_is_limited_to_the_rest_of_the_budget() -> None:
     provider, log = Provider([(BAD, 1.0, 30), (GOOD, 1.0, 30)]), Log()
     answer = ask(provider, Policy(tokens=900, tokenizer=count), on_event=log)
     first, second = log.of(Sent)
@@ -152,7 +152,7 @@ def test_the_limit_of_a_reply_is_what_the_budget_leaves() -> None:
         (Policy(), None),
     ],
 )
-def test_a_limit_of_the_callers_own_is_only_ever_lowered(policy: Policy, limit: int | None) -> None:
+def test_the_callers_own_limit_is_never_raised(policy: Policy, limit: int | None) -> None:
     provider = Provider([(GOOD, 1.0, 10)])
     ask(provider, policy)
     assert provider.limits == [limit]
@@ -162,7 +162,7 @@ def test_a_limit_of_the_callers_own_is_only_ever_lowered(policy: Policy, limit: 
     "parameters",
     [
         {"options": {"num_predict": 9_000, "seed": 1}},
-        {"options": {"num_predict": -1}},  # without end, with Ollama
+        {"options": {"num_predict": -1}},  # no limit, in Ollama
         {"inferenceConfig": {"maxTokens": 9_000}},
         {"extra_body": {"max_completion_tokens": 9_000}},
     ],
@@ -217,7 +217,7 @@ def test_a_budget_ends_the_ask_before_a_repair_that_does_not_fit() -> None:
     assert "and the next one needs" in answer.stopped.message
 
 
-def test_what_the_provider_counted_tells_what_the_next_request_takes() -> None:
+def test_the_providers_count_predicts_the_next_request() -> None:
     allowance = AskBudget(Policy(tokens=1_000))
     request = Request([{"role": "user", "content": "x" * 600}])
     assert not allowance.fit(request, 0, 0.0).estimate.least
@@ -228,7 +228,7 @@ def test_what_the_provider_counted_tells_what_the_next_request_takes() -> None:
     assert allowance.fit(request, 700, 0.0).refused == "tokens"
 
 
-def test_a_request_that_was_measured_and_fits_is_no_risk() -> None:
+def test_a_measured_request_that_fits_causes_no_warning() -> None:
     allowance = AskBudget(Policy(tokens=1_000))
     request = Request([{"role": "user", "content": "x" * 3_000}])
     assert allowance.fit(request, 0, 0.0).risked == "tokens"
@@ -241,13 +241,13 @@ def test_a_request_that_was_measured_and_fits_is_no_risk() -> None:
 
 def test_what_a_provider_adds_to_every_request_is_not_multiplied() -> None:
     allowance = AskBudget(Policy(tokens=4_000))
-    allowance.measure(Request([{"role": "user", "content": "x" * 30}]), 330)  # 300 of them are the provider's own
+    allowance.measure(Request([{"role": "user", "content": "x" * 30}]), 330)  # the provider added 300 of them
     longer = allowance.fit(Request([{"role": "user", "content": "x" * 3_000}]), 0, 0.0)
     assert longer.refused is None
     assert 330 + 500 < longer.estimate.likely <= 330 + 1_000
 
 
-def test_what_a_provider_adds_to_what_a_tokenizer_counts_is_counted_from_then_on() -> None:
+def test_tokens_that_a_provider_adds_to_a_tokenizers_count_are_counted_later() -> None:
     allowance = AskBudget(Policy(tokens=1_000, tokenizer=count))
     request = Request([{"role": "user", "content": "x" * 400}])
     alone = allowance.estimate(request).likely
@@ -257,7 +257,7 @@ def test_what_a_provider_adds_to_what_a_tokenizer_counts_is_counted_from_then_on
     assert allowance.estimate(request).least == alone
 
 
-def test_a_run_hands_on_what_was_measured() -> None:
+def test_a_run_keeps_its_measures_from_turn_to_turn() -> None:
     asked: list[int] = []
 
     def model(messages: Any, tools: Any = None, max_tokens: int | None = None) -> Any:
@@ -291,7 +291,7 @@ def test_a_run_hands_on_what_was_measured() -> None:
     ],
 )
 def test_a_reply_that_was_counted_wrongly_is_charged_too(usage: Any, budget: dict[str, Any]) -> None:
-    def model(messages: Any) -> Any:  # it takes no limit
+    def model(messages: Any) -> Any:  # it does not take a limit
         return {"choices": [{"message": {"content": PROSE * 100}, "finish_reason": "stop"}], "usage": usage}
 
     clock = StageClock()
@@ -301,7 +301,7 @@ def test_a_reply_that_was_counted_wrongly_is_charged_too(usage: Any, budget: dic
     assert answer.usage["total_tokens"] == answer.usage["input_tokens"] + answer.usage["output_tokens"]
 
 
-def test_a_reply_has_room_for_a_few_tokens_or_is_not_asked_for() -> None:
+def test_a_request_without_room_for_a_short_reply_is_not_sent() -> None:
     request = Request([{"role": "user", "content": "x" * 400}])
     needs = estimate(request, count).most
     for spare, wanted, fits in ((15, None, False), (16, None, True), (15, 5, True), (4, 5, False)):
@@ -331,7 +331,7 @@ def test_a_model_that_a_hook_chose_needs_a_price_too() -> None:
         )  # fmt: skip
 
 
-def test_what_may_be_written_to_a_cache_is_paid_for_in_advance() -> None:
+def test_possible_cache_writes_are_charged_in_advance() -> None:
     plain = [{"role": "user", "content": "x" * 400}]
     marked = [
         {"role": "user", "content": [{"type": "text", "text": "x" * 400, "cache_control": {"type": "ephemeral"}}]}
@@ -344,7 +344,7 @@ def test_what_may_be_written_to_a_cache_is_paid_for_in_advance() -> None:
 
 
 @pytest.mark.parametrize(("mark", "fits"), [({"type": "ephemeral"}, True), ({"type": "ephemeral", "ttl": "1h"}, False)])
-def test_only_what_is_kept_for_an_hour_is_paid_for_as_such(mark: dict[str, str], fits: bool) -> None:
+def test_only_input_that_is_cached_for_an_hour_has_that_price(mark: dict[str, str], fits: bool) -> None:
     block = {"type": "text", "text": "x" * 400, "cache_control": mark}
     policy = Policy(
         money=0.0005, prices={"*": Price(1.0, 0.0, cache_write=1.25, cache_write_hour=10.0)}, tokenizer=count
@@ -376,7 +376,7 @@ def test_without_a_budget_nothing_is_estimated(monkeypatch: pytest.MonkeyPatch) 
     assert (answer.usage, answer.cost, answer.estimated) == ({}, None, False)
 
 
-# What ends early is counted
+# Calls that end early are counted
 
 
 def stream_of(text: str, *, cut: BaseException | None = None) -> Iterator[Any]:
@@ -391,7 +391,7 @@ PRICED = Policy(repairs=0, retries=0, prices={"*": Price(1.0, 2.0)})
 
 
 def check_estimated(answer: Answer, log: Log, received: int) -> None:
-    """One call that ended early is counted by what was sent and received, and said to be an estimate."""
+    """A call that ended early is counted by what was sent and received, and marked as an estimate."""
     attempt = answer.attempts[0]
     assert attempt.estimated
     assert attempt.usage["input_tokens"] > len(QUESTION) // 4
@@ -422,7 +422,7 @@ def test_a_stream_that_breaks_off_is_counted() -> None:
     "counted", [{}, {"usage": {"prompt_tokens": 1_234, "completion_tokens": 1, "total_tokens": 1_235}}]
 )
 def test_a_reply_that_just_stops_is_counted(counted: dict[str, Any]) -> None:
-    """The stream ends as if it were whole, but the provider did not say how the reply ended."""
+    """The stream ends normally, but without a finish reason."""
 
     class Client(CallableClient):
         finishes = True
@@ -625,7 +625,7 @@ def test_a_rejected_limit_is_tried_again_lower_and_then_left_out(named: str) -> 
     assert limits[1:] == [last, last]
 
 
-def test_a_limit_that_is_rejected_for_ever_ends_the_ask() -> None:
+def test_a_limit_that_is_always_rejected_ends_the_ask() -> None:
     limits: list[int | None] = []
 
     def model(messages: Any, max_tokens: int | None = None) -> str:

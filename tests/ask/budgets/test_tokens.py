@@ -1,4 +1,4 @@
-"""Estimates of requests: what they include, when they are counts, and that nothing is downloaded for them."""
+"""Estimates of requests: what they include, when they are exact, and that they do not download anything."""
 
 import importlib.util
 import socket
@@ -31,7 +31,7 @@ def asked(*messages: Any, **more: Any) -> Request:
 
 @pytest.fixture
 def shipped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with files of tiktoken that LiteLLM ships, and no way to the network."""
+    """A folder with the tiktoken files that LiteLLM ships, without network access."""
     spec = importlib.util.find_spec("litellm")
     assert spec is not None
     assert spec.origin is not None
@@ -106,7 +106,7 @@ def test_calls_and_their_results_count() -> None:
 
 
 @given(st.text(max_size=300))
-def test_the_bytes_are_a_bound_for_any_tokenizer_of_bytes(text: str) -> None:
+def test_the_number_of_bytes_is_an_upper_limit_for_any_tokenizer(text: str) -> None:
     found = estimate(asked({"role": "user", "content": text}))
     assert found.least <= found.likely <= found.most
     assert found.most >= len(text.encode("utf-8", "surrogatepass"))

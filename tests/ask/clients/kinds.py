@@ -1,4 +1,4 @@
-"""Every kind of client, real, against one server: how each is made, and how it is asked."""
+"""Every real kind of client against one server: how each is made, and how it is asked."""
 
 import asyncio
 import inspect
@@ -22,11 +22,11 @@ from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.server import ScriptedServer
 
-KEY = "none"  # what every client is given as its key; a test may put another one here
+KEY = "none"  # the key of every client; a test may change it
 
 
 class Kind(NamedTuple):
-    """A client: its maker, whether it is asynchronous, whose protocol it speaks."""
+    """A client: its factory, whether it is asynchronous, and the protocol that it uses."""
 
     make: Callable[[ScriptedServer], Any]
     is_async: bool
@@ -179,7 +179,7 @@ DIRECT = [name for name in KINDS if not name.startswith(("langchain", "pydantic-
 
 
 def _owners(client: Any) -> list[Any]:
-    """Whatever may hold connections: the client, and what an SDK hides in it."""
+    """All objects that may have connections: the client, and the SDK's internal objects."""
     hidden = ("root_client", "root_async_client", "_client", "_async_client", "aio", "httpx_client")
     found = [client, *(getattr(client, name, None) for name in hidden)]
     configuration = getattr(client, "sdk_configuration", None)  # mistralai
@@ -192,11 +192,11 @@ def _owners(client: Any) -> list[Any]:
 
 @contextmanager
 def closing(client: Any) -> Iterator[None]:
-    """Close what the SDK has opened, however deep it keeps it."""
+    """Close all connections that the SDK has opened, at any depth."""
     try:
         yield
     finally:
-        if hasattr(client, "request_stream"):  # a model of pydantic-ai was asked in a loop of ours
+        if hasattr(client, "request_stream"):  # a pydantic-ai model was asked in trueup's event loop
             wait(aclose(client))
         else:
             for owner in _owners(client):
@@ -216,7 +216,7 @@ async def aclose(client: Any) -> None:
 
 
 def _forget_closed() -> None:
-    """LangChain keeps a client for each address, closed or not; another server may get the same port."""
+    """Clear LangChain's cache, which keeps a client for each address even if it is closed; another server may get the same port."""
     for name in ("langchain_openai.chat_models._client_utils", "langchain_anthropic._client_utils"):
         for kept in vars(sys.modules.get(name, object)).values():
             if hasattr(kept, "cache_clear"):
@@ -237,7 +237,7 @@ def run(
     memory: Memory | None = None,
     **options: Any,
 ) -> Asked:
-    """Ask through a kind of client; waits take no time, calls do."""
+    """Ask through a kind of client; waits take no real time, but calls do."""
     kind = KINDS[name]
     clock = StageClock()
     policy = policy or Policy(models=("m",))
@@ -271,7 +271,7 @@ def run_stream(
     take: int | None = None,
     **options: Any,
 ) -> Streamed:
-    """The same as a stream; with `take`, only so many parts are taken before it is closed."""
+    """The same as a stream; with `take`, the stream is closed after this number of parts."""
     kind = KINDS[name]
     clock = StageClock()
     policy = policy or Policy(models=("m",))

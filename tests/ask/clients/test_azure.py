@@ -36,7 +36,7 @@ def test_a_client_that_is_bound_to_a_deployment_needs_no_model() -> None:
     assert server.requests[0].path == "/openai/deployments/large/chat/completions"
 
 
-def test_the_responses_of_azure_are_asked() -> None:
+def test_azures_responses_api_is_asked() -> None:
     import openai
 
     with ScriptedServer(then=GOOD) as server:

@@ -1,4 +1,4 @@
-"""Any callable, and what callables raise: failures of the line are retried, faults of the program are not hidden."""
+"""Callables and the exceptions that they raise: connection failures are retried, bugs are not hidden."""
 
 import asyncio
 import functools
@@ -60,7 +60,7 @@ def test_a_callable_gets_what_its_signature_names() -> None:
     assert CallableClient(print).modes in (("text",), ("json_schema", "json_object", "text"))
 
 
-def test_a_callable_that_takes_no_tools_is_told_of_them_in_words() -> None:
+def test_tools_are_described_in_words_to_a_callable_that_does_not_take_them() -> None:
     def ping(host: str, times: int = 1) -> str:
         """Reach a host."""
         return host
@@ -81,7 +81,7 @@ def test_a_callable_that_takes_no_tools_is_told_of_them_in_words() -> None:
     assert len(seen[2]) == 1, "who takes tools is told of them there"
 
 
-def test_what_is_no_client_is_refused_with_what_would_do() -> None:
+def test_an_object_that_is_not_a_client_is_refused_with_advice() -> None:
     with pytest.raises(TypeError, match="give a callable"):
         find_client(None)
     with pytest.raises(ValueError, match="starts with http"):
@@ -91,7 +91,7 @@ def test_what_is_no_client_is_refused_with_what_would_do() -> None:
 
 
 @pytest.mark.parametrize("messages", [[], b"x", 5])
-def test_messages_that_are_none_are_refused(messages: Any) -> None:
+def test_invalid_messages_are_refused(messages: Any) -> None:
     with pytest.raises((ValueError, TypeError), match="messages is"):
         CONTRACT.ask(lambda messages: GOOD, messages)
 
@@ -109,7 +109,7 @@ class Status(Exception):
 
 
 class RequestException(OSError):
-    """As the requests library has it."""
+    """Like the exception of the requests library."""
 
 
 @pytest.mark.spec("A8")
@@ -131,7 +131,7 @@ class RequestException(OSError):
         (TransportFailure(CallFailure("x", "mode")), "mode"),
     ],
 )
-def test_exceptions_in_the_plans_words(error: BaseException, kind: str) -> None:
+def test_exceptions_become_failures(error: BaseException, kind: str) -> None:
     failure = failure_of(error)
     assert failure is not None
     assert failure.kind == kind
@@ -147,7 +147,7 @@ def test_a_mode_is_refused_only_where_one_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), ZeroDivisionError(), AttributeError("x")])
-def test_faults_of_the_program_are_no_failures(error: BaseException) -> None:
+def test_bugs_are_not_failures(error: BaseException) -> None:
     assert failure_of(error) is None
 
 
@@ -190,7 +190,7 @@ def test_an_http_error_of_a_callables_own_client_is_understood() -> None:
     assert answer.attempts[0].failure.reason == "slow down"
 
 
-def test_a_reply_that_says_nothing_is_never_accepted() -> None:
+def test_an_empty_reply_is_never_accepted() -> None:
     contract, clock = Contract(), StageClock()
     answer = ask(contract, lambda messages: " ", "Who?", clock=clock, wait=clock.wait, memory=Memory())
     assert (answer.outcome, answer.reason, len(answer.attempts)) == ("failed", "retries", 4)
@@ -201,7 +201,7 @@ def test_a_reply_that_says_nothing_is_never_accepted() -> None:
 
 
 @pytest.mark.spec("A9")
-def test_what_is_learned_of_one_callable_is_not_taken_for_another() -> None:
+def test_rejections_of_one_callable_do_not_apply_to_another() -> None:
     def model(messages: Any, model: str = "", response_format: Any = None) -> str:
         if model == "weak" and response_format:
             raise TransportFailure(CallFailure("response_format is not supported", "mode", 400))

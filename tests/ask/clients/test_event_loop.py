@@ -1,4 +1,4 @@
-"""The loop for SDKs that can only be awaited: what synchronous code takes from it, and that it closes what was given up."""
+"""The event loop for SDKs that can only be awaited: synchronous code gets its results, and streams that were given up are closed."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ class Endless:
                 yield number
                 number += 1
         finally:
-            await asyncio.sleep(0.05)  # a connection is not closed at once
+            await asyncio.sleep(0.05)  # closing a connection takes time
             self.closed.set()
 
 
@@ -32,7 +32,7 @@ class Endless:
 @pytest.mark.parametrize("taken", [1, 5])
 def test_a_stream_that_is_given_up_between_two_pieces_is_closed(taken: int) -> None:
     endless = Endless()
-    held = endless.pieces()  # kept, so that nothing is closed by being collected
+    held = endless.pieces()  # kept, so that the garbage collector does not close it
     pieces = ThreadedPieces(lambda: pieces_of(held))
     assert [pieces.take(60) for _ in range(taken)] == list(range(taken))
     pieces.close()

@@ -1,4 +1,4 @@
-"""Which client an object is: known without importing an SDK, and refused with what would do in its place."""
+"""Finding the client for an object: without importing an SDK, and with advice if the object cannot be asked."""
 
 import asyncio
 import subprocess
@@ -116,7 +116,7 @@ def _agent() -> Any:
         "agent",
     ],
 )
-def test_what_cannot_be_asked_is_refused_with_what_would_do(make: Any, told: str) -> None:
+def test_an_object_that_cannot_be_asked_is_refused_with_advice(make: Any, told: str) -> None:
     with pytest.raises(TypeError, match=told):
         CONTRACT.ask(make(), "Who?")
 
@@ -151,7 +151,7 @@ def test_the_module_of_ollama_is_its_own_client() -> None:
     assert find_client(ollama).key.startswith("ollama:http://127.0.0.1:11434")
 
 
-def test_a_subclass_is_asked_as_what_it_is_made_from() -> None:
+def test_a_subclass_is_asked_like_its_base_class() -> None:
     import openai
 
     class Traced(openai.AsyncOpenAI):
@@ -164,7 +164,7 @@ def test_a_subclass_is_asked_as_what_it_is_made_from() -> None:
 
 
 @pytest.mark.parametrize("kind", [Mock, MagicMock])
-def test_a_mock_is_the_callable_that_it_stands_for(kind: Any) -> None:
+def test_a_mock_is_asked_like_the_callable_that_it_replaces(kind: Any) -> None:
     mock = kind(return_value='{"name": "Ada"}')
     assert CONTRACT.ask(mock, "Who?").value == {"name": "Ada"}
     assert mock.call_args.args[0][-1]["content"].endswith("Who?")
@@ -177,8 +177,8 @@ def test_an_asynchronous_mock_is_awaited() -> None:
         CONTRACT.ask(mock, "Who?")
 
 
-def test_a_proxy_is_asked_as_what_it_says_it_is() -> None:
-    """A mock with a specification, and the objects that tracers put around a client."""
+def test_a_proxy_is_asked_like_its_class() -> None:
+    """A mock with a specification, and proxies that tracers put around a client."""
     import openai
 
     client = Mock(spec=openai.AsyncOpenAI)
@@ -186,7 +186,7 @@ def test_a_proxy_is_asked_as_what_it_says_it_is() -> None:
 
 
 class Wordy(str):
-    """A text of a class of its own, as LangChain's parsers return it."""
+    """A text with its own class, as LangChain's parsers return it."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Plain HTTP: no redirect is followed, no body is endless, no drip outlives the timeout, the key goes where it belongs."""
+"""Plain HTTP: redirects are not followed, bodies are limited, slow replies time out, and the key is sent only to the server."""
 
 import asyncio
 from typing import Any
@@ -42,15 +42,15 @@ def test_a_redirect_is_not_followed(is_async: bool) -> None:
 
 
 @both
-def test_a_body_without_end_is_cut_short(is_async: bool) -> None:
+def test_an_endless_body_is_cut(is_async: bool) -> None:
     with ScriptedServer([Bomb(200)]) as server:
         answer = run(Http(server.url, max_bytes=1_000_000), Policy(), is_async=is_async)
     assert (answer.outcome, answer.attempts[0].failure.code) == ("failed", "too_large")
 
 
 @both
-def test_a_drip_does_not_outlive_the_timeout(is_async: bool) -> None:
-    drip = Slow(Say(GOOD), every=0.1, size=1)  # never silent for long: only a limit on the whole reply ends it
+def test_a_slow_reply_does_not_exceed_the_timeout(is_async: bool) -> None:
+    drip = Slow(Say(GOOD), every=0.1, size=1)  # it never pauses for long: only a limit for the whole reply ends it
     with ScriptedServer([drip, GOOD]) as server:
         answer = run(Http(server.url), Policy(timeout=2), is_async=is_async)
     assert answer.outcome == "accepted"
@@ -75,7 +75,7 @@ def test_compressed_bodies_and_keys(is_async: bool) -> None:
 
 
 @both
-def test_a_key_that_the_server_repeats_is_told_to_nobody(is_async: bool) -> None:
+def test_a_key_that_the_server_repeats_is_not_shown(is_async: bool) -> None:
     with ScriptedServer([Fail(401, "the key own-key-1234 is wrong")]) as server:
         answer = run(Http(f"{server.url}/v1", key="own-key-1234"), Policy(), is_async=is_async)
     assert "own-key-1234" not in str(answer.to_dict())
@@ -90,7 +90,7 @@ def test_no_key_is_sent_that_was_not_given(monkeypatch: pytest.MonkeyPatch) -> N
     assert "authorization" not in server.requests[0].headers
 
 
-def test_where_completions_are() -> None:
+def test_the_url_of_completions() -> None:
     assert (
         completions_url("https://x.org/openai/v1/chat/completions?v=1")
         == "https://x.org/openai/v1/chat/completions?v=1"

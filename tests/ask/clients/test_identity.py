@@ -1,4 +1,4 @@
-"""Who a callable is: the same one keeps its name, another never gets it."""
+"""The identity of a callable: the same callable keeps its name, and other callables never get it."""
 
 import gc
 from collections.abc import Callable
@@ -35,16 +35,16 @@ def provider(url: Any, *, default: Any = None) -> Callable[..., str]:
     return call
 
 
-def test_an_object_inherits_nothing_from_one_that_is_gone() -> None:
+def test_an_object_does_not_inherit_a_deleted_objects_identity() -> None:
     names = set()
     for _ in range(50):
-        names.add(identity(Model()))  # all of them are likely to have the same address
+        names.add(identity(Model()))  # they probably all have the same memory address
         names.add(identity(Slotted()))
         gc.collect()
     assert len(names) == 100
 
 
-def test_tokens_go_with_their_objects() -> None:
+def test_tokens_are_deleted_with_their_objects() -> None:
     from trueup.ask.clients.identity import _tokens
 
     before = len(_tokens)
@@ -65,30 +65,30 @@ def test_tokens_go_with_their_objects() -> None:
     ],
     ids=["closure", "default", "partial", "lambda"],
 )
-def test_functions_that_hold_different_things_are_told_apart(make: Callable[[Any], Callable[..., Any]]) -> None:
+def test_functions_with_different_contents_have_different_names(make: Callable[[Any], Callable[..., Any]]) -> None:
     model = Model()
     assert identity(make("http://a")) == identity(make("http://a"))
     assert identity(make(model)) == identity(make(model))
     assert len({identity(make(held)) for held in ("http://a", "http://b", 1, None, model, Model(), provider("x"))}) == 7
-    listed = make([1])  # a list can be known by its holder alone
+    listed = make([1])  # only the function object itself can identify its list
     assert identity(listed) == identity(listed)
     assert identity(listed) != identity(make([1]))
     assert "hush-hush" not in identity(make("hush-hush"))
 
 
-def test_two_functions_in_a_line_are_told_apart() -> None:
+def test_two_functions_on_one_line_have_different_names() -> None:
     one, other = (lambda messages: "one"), (lambda messages: "other")
     assert identity(one) != identity(other)
 
 
-def test_a_function_that_holds_itself_has_a_name() -> None:
+def test_a_function_that_contains_itself_has_a_name() -> None:
     def call(messages: Any) -> Any:
         return call if messages else ""
 
     assert identity(call) == identity(call)
 
 
-def test_the_breaker_of_one_function_does_not_rest_another_of_the_same_code() -> None:
+def test_functions_with_the_same_code_have_separate_breakers() -> None:
     asked: list[str] = []
 
     def made(url: str) -> Callable[[Any], str]:

@@ -1,4 +1,4 @@
-"""Every kind of client against the scripted server: streams, features that were rejected, modes, retries of the SDK, addresses."""
+"""Every kind of client against the scripted server: streams, rejected features, modes, the SDK's retries, addresses."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from trueup.testing.script import Call, Cut, Erring, Fail, Say, Slow
 from trueup.testing.server import ScriptedServer
 from trueup.verdict.tool import Tool
 
-# google-genai warns of its own aiohttp session
+# google-genai's aiohttp session causes a warning
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 CONTRACT = Contract(SCHEMA)
 VALUE = {"name": "Ada", "age": 36}
@@ -24,7 +24,7 @@ direct = pytest.mark.parametrize("kind", DIRECT)
 
 
 def settings(request: Any) -> dict[str, Any]:
-    """What was sent, settings that a provider nests included."""
+    """The settings in a request, including nested ones."""
     fields: dict[str, Any] = dict(request.fields)
     for name in ("generationConfig", "inferenceConfig", "options", "toolConfig"):
         fields |= fields.get(name) or {}
@@ -96,7 +96,7 @@ def test_a_stream_that_is_left_closes_its_connection(kind: str) -> None:
 def test_a_call_that_takes_too_long_is_given_up_with_its_connection(kind: str, stream: bool) -> None:
     asking = run_stream if stream else run
     with ScriptedServer(then=Slow(Say(GOOD, piece=4), every=60, size=40)) as server:
-        for limit in (0.3, 1.5, 6.0, 24.0):  # some SDKs build their HTTP client within the first call
+        for limit in (0.3, 1.5, 6.0, 24.0):  # some SDKs make their HTTP client during the first call
             answer = asking(kind, server, CONTRACT, policy=Policy(models=("m",), timeout=limit, retries=0)).answer
             assert (answer.outcome, answer.reason) == ("failed", "retries")
             if server.requests:
@@ -106,17 +106,17 @@ def test_a_call_that_takes_too_long_is_given_up_with_its_connection(kind: str, s
 
 
 @every
-def test_what_was_rejected_is_left_out(kind: str) -> None:
+def test_rejected_features_are_left_out(kind: str) -> None:
     numbers: dict[str, Any] = {"temperature": 0.5, "max_tokens": 77, "tools": (BOOK,), "must_call": True}
     with ScriptedServer(then=Say("", (Call("book", {"day": 3}),))) as server:
         send(kind, server, Request(USER, model="m", **numbers), stream=True)
         without = frozenset({"temperature", "max_tokens", "tool_choice", "stream_options", "strict"})
         send(kind, server, Request(USER, model="m", without=without, **numbers), stream=True)
     told, left = (settings(request) for request in server.requests)
-    if KINDS[kind].protocol != "anthropic":  # its newer SDK takes no temperature
+    if KINDS[kind].protocol != "anthropic":  # its newer SDK does not take a temperature
         assert told["temperature"] == 0.5
     assert "temperature" not in left
-    if kind.startswith("pydantic-ai"):  # it decides about the rest itself
+    if kind.startswith("pydantic-ai"):  # it decides the rest itself
         assert left["tool_choice"] == "auto"
         return
     assert not {"tool_choice", "toolChoice", "functionCallingConfig", "stream_options"} & left.keys()
@@ -179,7 +179,7 @@ def test_the_retries_of_the_sdk_are_off(kind: str, fail: Fail, stream: bool) -> 
 
 
 @every
-def test_a_client_is_known_by_its_address(kind: str) -> None:
+def test_a_client_is_identified_by_its_address(kind: str) -> None:
     with ScriptedServer(then=GOOD) as one, ScriptedServer(then=GOOD) as other:
         keys = {find_client(KINDS[kind].make(server)).key for server in (one, other)}
         assert len(keys) == 2
@@ -219,7 +219,7 @@ def test_cohere_is_asked_for_a_call_beside_tools_and_in_its_json_mode_without(ki
 @direct
 def test_a_model_must_be_named(kind: str) -> None:
     if kind.startswith("http"):
-        return  # a server with one model needs no name
+        return  # a server with one model does not need a name
     with ScriptedServer(then=GOOD) as server, pytest.raises(ValueError, match=r"needs a model: Policy\(models="):
         run(kind, server, CONTRACT, policy=Policy())
     assert server.requests == []
@@ -228,7 +228,7 @@ def test_a_model_must_be_named(kind: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["openai-async", "azure-async", "responses-async", "anthropic-async", "cohere-async", "ollama-async"]
 )
-def test_an_asynchronous_client_is_refused_where_nothing_is_awaited(kind: str) -> None:
+def test_an_asynchronous_client_is_refused_by_synchronous_code(kind: str) -> None:
     with ScriptedServer(then=GOOD) as server:
         client = KINDS[kind].make(server)
         with pytest.raises(TypeError, match="aask"):
@@ -274,7 +274,7 @@ def _called(request: Any) -> Say:
 @pytest.mark.spec("A9")
 @pytest.mark.parametrize("kind", ["bedrock", "bedrock-async", "langchain-anthropic", "langchain-anthropic-async"])
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_where_there_is_no_json_mode_the_value_comes_as_a_call(kind: str, stream: bool) -> None:
+def test_without_a_json_mode_the_value_is_requested_as_a_call(kind: str, stream: bool) -> None:
     asking = run_stream if stream else run
     with ScriptedServer(_called, reject={"outputConfig"}) as server:
         answer = asking(kind, server, CONTRACT).answer
@@ -292,8 +292,8 @@ def test_every_client_that_can_is_asked_for_a_call_on_demand(kind: str) -> None:
     assert len(server.requests) == 1
 
 
-def test_bedrock_is_told_of_the_tools_that_a_conversation_has_called() -> None:
-    """Converse refuses calls in the history of a request that names no tools."""
+def test_bedrock_gets_the_tools_that_a_conversation_has_called() -> None:
+    """Converse refuses a history with calls if the request does not contain tools."""
     call = {"id": "call_one", "type": "function", "function": {"name": "book", "arguments": '{"day":3}'}}
     messages: list[Any] = [
         *USER,
@@ -327,7 +327,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_settings_of_the_caller_stand_beside_ours(kind: str) -> None:
+def test_the_callers_settings_are_merged_with_the_strategys(kind: str) -> None:
     own, *places = OWN[kind]
     with ScriptedServer(then=GOOD) as server:
         run(kind, server, CONTRACT, policy=Policy(models=("m",), max_tokens=500, parameters=own))
@@ -335,7 +335,7 @@ def test_settings_of_the_caller_stand_beside_ours(kind: str) -> None:
     assert [part for group, part in places if part not in fields[group]] == []
 
 
-def test_http_options_of_the_caller_keep_the_retries_of_gemini_off() -> None:
+def test_geminis_retries_stay_off_with_the_callers_http_options() -> None:
     with ScriptedServer(then=Fail(503, "down")) as server:
         own = {"http_options": {"headers": {"X-Mine": "1"}}}
         with pytest.raises(Exception, match="down"):

@@ -1,4 +1,4 @@
-"""LangChain's chat models: how long a call may take, and a stream that does not say how it ended."""
+"""LangChain's chat models and runnables: time limits, streams without a finish reason, bindings, parsers and chains."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ MODELS = ["langchain-openai", "langchain-openai-async", "langchain-anthropic"]
 
 @pytest.mark.spec("A8", "A11")
 @pytest.mark.parametrize("kind", MODELS)
-def test_silence_ends_with_the_time_of_the_policy(kind: str) -> None:
+def test_the_policys_timeout_ends_silence(kind: str) -> None:
     with ScriptedServer([Hang(), GOOD]) as server:
         answer = run(kind, server, CONTRACT, policy=Policy(models=("m",), timeout=0.4)).answer
     assert answer.outcome == "accepted"
@@ -36,7 +36,7 @@ def test_silence_ends_with_the_time_of_the_policy(kind: str) -> None:
     [(None, 30.0, 30.0), (5.0, 30.0, 5.0), (90, 30.0, 30.0), ((1.0, 2.0), 30.0, None), (5.0, None, None)],
     ids=["none", "shorter", "longer", "in parts", "no limit"],
 )
-def test_the_shorter_time_holds(own: Any, asked: float | None, given: float | None) -> None:
+def test_the_shorter_timeout_applies(own: Any, asked: float | None, given: float | None) -> None:
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
@@ -70,7 +70,7 @@ def test_a_value_that_was_cut_in_a_number_is_asked_for_again(responses: bool) ->
 
 
 @pytest.mark.parametrize("raised", [None, NotImplementedError, ValueError])
-def test_a_chat_model_that_cannot_bind_tools_is_told_of_them_in_words(raised: type[Exception] | None) -> None:
+def test_tools_are_described_in_words_to_a_chat_model_that_cannot_bind_them(raised: type[Exception] | None) -> None:
     from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
     class Binding(FakeListChatModel):
@@ -89,8 +89,8 @@ def test_a_chat_model_that_cannot_bind_tools_is_told_of_them_in_words(raised: ty
 
 @pytest.mark.spec("A8")
 @pytest.mark.parametrize("streams", [False, True])
-def test_a_model_that_can_only_block_keeps_nobody_waiting(streams: bool) -> None:
-    """LangChain would call it in a thread that the end of the event loop waits for."""
+def test_a_model_that_can_only_block_does_not_block_the_event_loop(streams: bool) -> None:
+    """LangChain would call it in a thread that the event loop waits for when it ends."""
     from langchain_core.language_models.chat_models import BaseChatModel
     from langchain_core.messages import AIMessage
     from langchain_core.outputs import ChatGeneration, ChatResult
@@ -114,7 +114,7 @@ def test_a_model_that_can_only_block_keeps_nobody_waiting(streams: bool) -> None
         return parts.answer
 
     try:
-        answer = asyncio.run(going())  # returns although nothing has set `go`
+        answer = asyncio.run(going())  # it returns although `go` is not set
     finally:
         go.set()
     assert answer.reason == "deadline"
@@ -143,7 +143,7 @@ def _person() -> Any:
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_mode"])
 @pytest.mark.parametrize("include_raw", [False, True])
-def test_a_model_with_structured_output_is_judged_as_what_it_parsed(method: str, include_raw: bool) -> None:
+def test_structured_output_is_judged_as_the_parsed_value(method: str, include_raw: bool) -> None:
     said = Say("", (Call("Person", VALUE),)) if method == "function_calling" else Say(GOOD)
     with ScriptedServer([said], then=said) as server:
         model = _chat(server)
@@ -217,7 +217,7 @@ def test_any_chat_model_that_binds_tools_is_asked_for_the_value_as_a_call() -> N
 
 
 @pytest.mark.parametrize("made", [{}, {"max_retries": 5}])
-def test_the_retries_of_a_known_model_are_off_whatever_it_was_made_with(made: dict[str, Any]) -> None:
+def test_the_retries_of_a_known_model_are_always_off(made: dict[str, Any]) -> None:
     with ScriptedServer(then=Fail(503, "down")) as server:
         model = _chat(server, **made)
         with closing(model), pytest.raises(Exception, match="down"):
@@ -238,7 +238,7 @@ def test_a_reply_that_openai_refuses_to_parse_is_a_verdict(ending: Any) -> None:
 
 
 def _sent(wrap: Callable[[Any], Any], contract: Contract[Any] = CONTRACT, reply: Any = GOOD, **made: Any) -> Any:
-    """The request that reaches the server through what is made of a chat model."""
+    """The request that reaches the server from a wrapped chat model."""
     with ScriptedServer(then=reply) as server:
         model = _chat(server, **made)
         with closing(model):
@@ -258,7 +258,7 @@ def test_what_is_bound_to_a_model_is_sent_and_the_model_is_held_to_the_schema() 
     assert sent["response_format"]["type"] == "json_schema"
 
 
-def test_what_is_configured_stays() -> None:
+def test_configuration_is_kept() -> None:
     from langchain_core.callbacks import BaseCallbackHandler
 
     seen: list[Any] = []
@@ -271,7 +271,7 @@ def test_what_is_configured_stays() -> None:
     assert seen == [["mine"]]
 
 
-def test_tools_that_are_bound_stand_beside_those_of_the_contract() -> None:
+def test_bound_tools_are_merged_with_the_contracts_tools() -> None:
     contract = Contract(SCHEMA, tools=[{"name": "book", "parameters": FREE}])
     sent = _sent(lambda model: model.bind_tools([OWN]), contract)
     assert [tool["function"]["name"] for tool in sent["tools"]] == ["look", "book"]
@@ -280,7 +280,7 @@ def test_tools_that_are_bound_stand_beside_those_of_the_contract() -> None:
 
 @pytest.mark.parametrize("responses", [False, True])
 @pytest.mark.parametrize("own", [None, {"seed": 1}])
-def test_a_tool_that_cannot_be_strict_stands_beside_a_schema(responses: bool, own: Any) -> None:
+def test_a_tool_that_cannot_be_strict_is_sent_with_a_schema(responses: bool, own: Any) -> None:
     """The SDK refuses to parse a reply to such a request."""
     contract = Contract(SCHEMA, tools=[{"name": "book", "parameters": FREE}])
     sent = _sent(lambda model: model, contract, use_responses_api=responses, extra_body=own)
@@ -319,7 +319,7 @@ def test_a_chain_that_begins_with_a_prompt_gets_the_messages_in_its_place_for_th
     assert messages[-1]["content"] == "Who?"
 
 
-def test_a_chain_whose_prompt_takes_no_messages_is_refused() -> None:
+def test_a_chain_with_a_prompt_without_messages_is_refused() -> None:
     from langchain_core.language_models.fake_chat_models import FakeListChatModel
     from langchain_core.prompts import ChatPromptTemplate
 
@@ -328,7 +328,7 @@ def test_a_chain_whose_prompt_takes_no_messages_is_refused() -> None:
         CONTRACT.ask(chain, "Who?")
 
 
-def test_a_function_that_can_only_be_awaited_is_refused_where_nothing_is() -> None:
+def test_an_asynchronous_function_is_refused_by_synchronous_code() -> None:
     from langchain_core.runnables import RunnableLambda
 
     async def reply(messages: Any) -> str:
@@ -339,7 +339,7 @@ def test_a_function_that_can_only_be_awaited_is_refused_where_nothing_is() -> No
     assert asyncio.run(CONTRACT.aask(RunnableLambda(reply), "Who?")).value == VALUE
 
 
-def test_a_stream_of_raw_and_parsed_replies_is_that_of_the_raw_ones() -> None:
+def test_a_stream_of_raw_and_parsed_replies_gives_the_raw_ones() -> None:
     with ScriptedServer([Say(GOOD, piece=4)]) as server:
         model = _chat(server)
         with closing(model):
@@ -357,7 +357,7 @@ def test_the_parts_of_parallel_runnables_are_one_value() -> None:
     assert list(stream)[-1].value == VALUE
 
 
-def test_a_value_that_stands_for_no_json_is_judged_and_does_not_raise() -> None:
+def test_a_value_that_cannot_be_json_is_judged_and_does_not_raise() -> None:
     from langchain_core.runnables import RunnableLambda
 
     answer = CONTRACT.ask(RunnableLambda(lambda _: {"name": object()}), "Who?", memory=Memory())

@@ -1,4 +1,4 @@
-"""LiteLLM, the module and its functions, against the scripted server: in a process of its own, since it leaves loops open."""
+"""LiteLLM's module and functions against the scripted server, in a separate process because LiteLLM leaves event loops open."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The local model itself: in this process, over loopback with the real SDKs, and what is said when it cannot run."""
+"""The local model: in this process, over loopback with the real SDKs, and the messages if it cannot run."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ from trueup.ask.clients import local, weights
 from trueup.ask.clients.local import LocalError, LocalModel, shared
 from trueup.verdict.extras import install
 
-ENDLESS: Any = {  # a reply that only a limit ends
+ENDLESS: Any = {  # a reply that ends only at its limit
     "messages": [{"role": "user", "content": "Tell a very long story."}], "max_tokens": 2000, "ignore_eos": True,
 }  # fmt: skip
 ASK: Any = [{"role": "user", "content": "Reply with a JSON object with keys name and age for Ana, 34 years old."}]
@@ -65,7 +65,7 @@ def test_it_answers_and_the_contract_judges(model: LocalModel) -> None:
 @needs_model
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be put off here")
 def test_ctrl_c_while_it_is_loaded_ends_the_program() -> None:
-    """The library waits for ever when a signal comes in the midst of loading, so the signal waits."""
+    """The library hangs if a signal arrives while it loads, so the signal is delayed."""
     program = """
 import os, signal
 import xllamacpp
@@ -114,7 +114,7 @@ def test_a_stream_is_the_same_reply_and_can_be_left(model: LocalModel) -> None:
     left = model.chunks(**ENDLESS)
     next(left)
     left.close()  # type: ignore[attr-defined]
-    assert model.complete(messages=ASK, max_tokens=1)  # at once: the long story is not finished first
+    assert model.complete(messages=ASK, max_tokens=1)  # immediately: the long story is not finished first
 
 
 @needs_model
@@ -123,7 +123,7 @@ def test_a_reply_has_a_limit_if_the_request_names_none(model: LocalModel, monkey
     endless = {name: value for name, value in ENDLESS.items() if name != "max_tokens"}
     assert model.complete(**endless)["usage"]["completion_tokens"] == 12
     assert model.complete(**endless, max_tokens=20)["usage"]["completion_tokens"] == 20
-    with LocalModel(threads=1) as limited:  # and so has one over loopback
+    with LocalModel(threads=1) as limited:  # also over loopback
         headers = {"authorization": f"Bearer {limited.api_key}"}
         said = httpx.post(limited.url + "/v1/chat/completions", json=endless, headers=headers, timeout=60)
         assert said.json()["usage"]["completion_tokens"] == 12
@@ -133,7 +133,7 @@ def test_a_reply_has_a_limit_if_the_request_names_none(model: LocalModel, monkey
 @pytest.mark.parametrize("prompt", ["Tell a very long story.", "word " * 3000])
 @pytest.mark.parametrize("streams", [False, True])
 def test_an_ask_that_is_cancelled_stops_the_model(model: LocalModel, prompt: str, streams: bool) -> None:
-    """While it writes, and while it reads a long prompt."""
+    """While the model writes, and while it reads a long prompt."""
     cancel = threading.Event()
     threading.Thread(target=lambda: (wait_for(lambda: local._working), cancel.set()), daemon=True).start()
     policy = Policy(max_tokens=2000, parameters={"ignore_eos": True})
@@ -177,7 +177,7 @@ def test_sdks_speak_to_it_over_loopback(model: LocalModel) -> None:
 
 
 @needs_model
-def test_nobody_else_is_let_in(model: LocalModel) -> None:
+def test_requests_without_the_key_are_refused(model: LocalModel) -> None:
     assert model.url.startswith("http://127.0.0.1:")
     body = {"messages": ASK}
     assert httpx.post(model.url + "/v1/chat/completions", json=body).status_code == 401
@@ -212,7 +212,7 @@ def test_closing_ends_its_threads_and_its_address() -> None:
         running.complete(messages=ASK, max_tokens=1)
     workers = [thread for thread in threading.enumerate() if thread.name == "local-model"]
     for thread in workers:
-        thread.join(30)  # it has answered; on a busy machine it may still be on its way out
+        thread.join(30)  # it has answered, but on a busy machine it may still be ending
     assert not any(thread.is_alive() for thread in workers)
     with pytest.raises(httpx.ConnectError):
         httpx.get(running.url)
@@ -251,7 +251,7 @@ def test_weights_that_are_not_there_are_not_found(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("content", "words"), [(None, "cannot be read"), (b"PK\x03\x04", "not a GGUF model")])
-def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes | None, words: str) -> None:
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path, content: bytes | None, words: str) -> None:
     file = tmp_path / "model.gguf"
     if content is not None:
         file.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Models of pydantic-ai that reach no server, its own messages, and asking from several threads and loops."""
+"""pydantic-ai's models without a server, its own messages, and asks from several threads and event loops."""
 
 import asyncio
 import subprocess
@@ -68,7 +68,7 @@ def test_the_value_is_asked_for_as_a_call_where_there_is_no_json_mode() -> None:
     assert CONTRACT.ask(model, "Who?", memory=Memory()).value == VALUE
 
 
-def test_messages_of_pydantic_ai_pass_as_they_are() -> None:
+def test_messages_of_pydantic_ai_are_passed_on_unchanged() -> None:
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
     own = ModelRequest(parts=[UserPromptPart("Who?")])
@@ -81,7 +81,7 @@ def test_messages_of_pydantic_ai_pass_as_they_are() -> None:
     assert [message.kind for message in messages] == ["request", "response", "request"]
 
 
-def test_a_model_with_a_name_of_its_own_refuses_another() -> None:
+def test_a_model_with_its_own_name_refuses_another() -> None:
     from pydantic_ai.models.fallback import FallbackModel
     from pydantic_ai.models.test import TestModel
 
@@ -138,7 +138,7 @@ def test_a_call_that_hangs_is_cancelled_and_its_connection_closed() -> None:
 
 
 def test_one_model_is_asked_with_and_without_awaiting() -> None:
-    """Connections belong to one event loop: a request on one of another loop would be sent and its reply never read."""
+    """Connections belong to one event loop: on another loop's connection, a request would be sent and its reply never read."""
     with ScriptedServer(then=GOOD) as server:
         model = KINDS["pydantic-ai"].make(server)
 

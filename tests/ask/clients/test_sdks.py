@@ -1,4 +1,4 @@
-"""The real SDKs against the scripted server: every row of the loop holds for every kind of client."""
+"""The real SDKs against the scripted server: the rules of the loop apply to every kind of client."""
 
 import copy
 from itertools import pairwise
@@ -13,7 +13,7 @@ from trueup.ask.memory import Memory
 from trueup.testing.script import Call, Cut, Fail, Raw, Reset, Say, WrongLength
 from trueup.testing.server import ScriptedServer
 
-# google-genai warns of its own aiohttp session
+# google-genai's aiohttp session causes a warning
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 CONTRACT = Contract(SCHEMA)
 VALUE = {"name": "Ada", "age": 36}
@@ -97,7 +97,7 @@ def test_client_errors_are_not_retried(kind: str) -> None:
     ],
     ids=["reset", "cut", "cut unseen", "length", "page", "nothing"],
 )
-def test_what_breaks_on_the_way_is_retried_and_never_valid(kind: str, fault: Any) -> None:
+def test_broken_responses_are_retried_and_never_valid(kind: str, fault: Any) -> None:
     with ScriptedServer([fault, GOOD]) as server:
         asked = run(kind, server, CONTRACT)
     assert (asked.answer.outcome, asked.answer.value) == ("accepted", VALUE)
@@ -105,7 +105,7 @@ def test_what_breaks_on_the_way_is_retried_and_never_valid(kind: str, fault: Any
         return  # botocore does not compare the length with the body, which is whole
     assert len(server.requests) == 2
     if kind == "gemini-async" and len(asked.answer.attempts) == 1:
-        assert isinstance(fault, Reset)  # google-genai may open a connection that was reset once more by itself
+        assert isinstance(fault, Reset)  # google-genai may reopen a connection that was reset
         return
     assert [attempt.verdict is None or not attempt.verdict.ok for attempt in asked.answer.attempts] == [True, False]
     assert len(asked.clock.waits) == 1
@@ -146,7 +146,7 @@ def test_a_refused_mode_is_stepped_down_from_once(kind: str) -> None:
 
 @pytest.mark.spec("A9")
 @pytest.mark.parametrize("kind", ["anthropic", "anthropic-async"])
-def test_anthropic_is_held_by_its_own_words_or_not_at_all(kind: str) -> None:
+def test_anthropic_is_held_to_a_schema_only_by_output_config(kind: str) -> None:
     with ScriptedServer([GOOD], reject={"output_config"}) as server:
         answer = run(kind, server, CONTRACT).answer
     assert answer.outcome == "accepted"
@@ -224,7 +224,7 @@ def _tools(request: Any) -> Any:
 
 
 def paired_chat(messages: list[Any]) -> int:
-    """The calls of a conversation that are answered, each right after the message that makes it."""
+    """The number of calls with a result directly after the message that makes them."""
     done = 0
     for at, message in enumerate(messages):
         calls = [call["id"] for call in message.get("tool_calls") or ()]
@@ -268,7 +268,7 @@ def paired_items(items: list[Any]) -> int:
 
 
 def paired_names(messages: list[Any]) -> int:
-    """Ollama has no ids: an answer names its tool, and answers come in the order of the calls."""
+    """The same for Ollama, which has no ids: a result names its tool, and results are in the order of the calls."""
     done = 0
     for at, message in enumerate(messages):
         calls = [call["function"]["name"] for call in message.get("tool_calls") or ()]
@@ -303,7 +303,7 @@ PAIRED = {
 
 @pytest.mark.spec("Q12")
 @direct
-def test_the_last_try_of_a_reply_that_says_nothing_may_call_no_tool(kind: str) -> None:
+def test_the_last_retry_after_empty_replies_may_not_call_tools(kind: str) -> None:
     contract = Contract(tools=[book], reply=True)
     only_calls = Say("", (Call("book", {"day": 3, "name": "Ada"}, id="call_one"),))
     with ScriptedServer([only_calls] * 3 + ["Booked: Ada comes on the third."]) as server:
@@ -311,10 +311,10 @@ def test_the_last_try_of_a_reply_that_says_nothing_may_call_no_tool(kind: str) -
     assert asked.answer.outcome == "accepted"
     assert [round(wait, 2) for wait in asked.clock.waits] == [0.75, 1.5, 3.0]
     last = server.requests[3].fields
-    if KINDS[kind].protocol == "ollama":  # it has no such word: tools that may not be called are left out
+    if KINDS[kind].protocol == "ollama":  # it has no tool choice: tools that may not be called are left out
         assert not last["tools"]
         return
-    if KINDS[kind].protocol != "bedrock":  # it has no such word either, and needs the tools for the history's sake
+    if KINDS[kind].protocol != "bedrock":  # nor has it: it keeps the tools for the calls in the history
         said = last.get("tool_choice") or last.get("toolConfig")
         assert said in ("none", "NONE", {"type": "none"}, {"functionCallingConfig": {"mode": "NONE"}})
     assert _tools(server.requests[3]) == _tools(server.requests[0])
@@ -327,7 +327,7 @@ SALON = Contract(
 
 @pytest.mark.spec("C9", "C10", "C11")
 @direct
-def test_the_hint_goes_where_the_provider_keeps_what_the_system_says(kind: str) -> None:
+def test_the_hint_is_a_system_message_in_the_providers_form(kind: str) -> None:
     messages: list[Any] = [{"role": "system", "content": "You are a salon."}, {"role": "user", "content": "Hello"}]
     with ScriptedServer(["Ana is free.", "We cut hair."]) as server:
         answer = run(kind, server, SALON, messages, context={"state": "SERVICE"}).answer

@@ -1,4 +1,4 @@
-"""What calls of every kind of client cost: counts of streams, limits on the wire, cut streams, and replies from the cache."""
+"""The cost of calls for every kind of client: counts in streams, limits in requests, cut streams, and replies from the cache."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 CONTRACT = Contract(SCHEMA)
 PRICES = {"*": Price(1.0, 2.0)}
 every = pytest.mark.parametrize("kind", KINDS)
-# Mistral's protocol has no `stream_options`, and pydantic-ai sends them whatever the server says.
+# Mistral's protocol has no `stream_options`, and pydantic-ai sends them even if the server rejects them.
 chat = pytest.mark.parametrize(
     "kind", [k for k, v in KINDS.items() if v.protocol == "openai" and not k.startswith(("mistral", "pydantic-ai"))]
 )
@@ -78,7 +78,7 @@ def test_a_stream_that_is_cut_is_counted(kind: str) -> None:
 
 
 @every
-def test_a_reply_is_kept_and_given_again(kind: str) -> None:
+def test_a_reply_is_cached_and_used_again(kind: str) -> None:
     cache = MemoryCache()
     with ScriptedServer([Say(GOOD, usage=(400, 20)), Say(GOOD, usage=(400, 20))]) as server:
         whole = [run(kind, server, CONTRACT, cache=cache).answer for _ in range(2)]

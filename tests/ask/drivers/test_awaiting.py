@@ -1,4 +1,4 @@
-"""Asynchronous checks for callers of both kinds: awaited where there is a loop, run to their end where there is none, never for ever."""
+"""Asynchronous checks for both kinds of callers: awaited in the caller's event loop, or run in a new one, with a time limit."""
 
 import asyncio
 import sys
@@ -40,7 +40,7 @@ def test_acheck_awaits_in_the_loop_of_its_caller() -> None:
     assert not Contract(reply=True).awaits
 
 
-def test_check_has_a_loop_of_its_own_and_inside_a_loop_another_thread() -> None:
+def test_check_makes_a_loop_and_inside_a_running_loop_uses_another_thread() -> None:
     assert CONTRACT.check(TEXT).metrics["thread"] == threading.current_thread().name
 
     async def judge() -> None:
@@ -67,7 +67,7 @@ def test_a_check_that_never_answers_is_a_bug(monkeypatch: pytest.MonkeyPatch) ->
         assert bug.place.startswith("tests/ask/drivers/test_awaiting.py:")
 
 
-def test_a_timeout_of_its_own_is_raised_as_it_is() -> None:
+def test_a_checks_own_timeout_is_raised_unchanged() -> None:
     own = TimeoutError("the moderation service did not answer")
 
     async def moderated(reply: Reply, context: Any) -> None:
@@ -111,7 +111,7 @@ async def awaits_what_was_cancelled(reply: Reply, context: Any) -> None:
         (awaits_what_was_cancelled, RuntimeError, "it was cancelled"),
     ],
 )
-def test_no_rule_passes_after_its_time_or_ends_the_program(
+def test_a_rule_does_not_pass_after_its_time_or_end_the_program(
     rule: Any, kind: type[Exception], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(awaiting, "SECONDS", 0.05)
@@ -134,7 +134,7 @@ def test_no_rule_passes_after_its_time_or_ends_the_program(
         assert bug.place.startswith("tests/ask/drivers/test_awaiting.py:")
 
 
-def test_a_check_that_yields_for_ever_is_stopped() -> None:
+def test_a_check_that_yields_forever_is_stopped() -> None:
     @check("AWT002", "endless", "Endless.")
     async def endless(verdict: Any, context: Any) -> Any:
         while True:
@@ -144,7 +144,7 @@ def test_a_check_that_yields_for_ever_is_stopped() -> None:
         Contract(checks=[endless]).check(TEXT)
 
 
-def test_what_it_raises_is_raised() -> None:
+def test_exceptions_of_a_check_are_raised() -> None:
     @check("AWT001", "broken", "Broken.")
     async def broken(verdict: Any, context: Any) -> Any:
         await asyncio.sleep(0)
@@ -170,7 +170,7 @@ def test_a_value_error_refuses_the_reply() -> None:
         assert [(found.code, found.message) for found in verdict.findings] == [("Q007", "too short by far")]
 
 
-def test_acheck_is_check_for_everything_else() -> None:
+def test_acheck_equals_check_for_everything_else() -> None:
     contract = Contract({"type": "object"})
     for reply in (
         '{"a": 1}',

@@ -1,4 +1,4 @@
-"""Both drivers carry out one plan: the same script gives the same history; waits end at once; callers' data stays theirs."""
+"""Both drivers carry out one plan: the same script gives the same history, waits can be cancelled, callers' data is not changed."""
 
 import asyncio
 import copy
@@ -59,7 +59,7 @@ def run_async(script: list[Any], policy: Policy) -> tuple[Answer, Log, Model]:
 
 
 def history(answer: Answer) -> dict[str, Any]:
-    """All of an answer but the names of the functions that were asked."""
+    """Everything in an answer except the names of the functions that were asked."""
     found = answer.to_dict()
     return {**found, "attempts": [{**attempt, "client": ""} for attempt in found["attempts"]]}
 
@@ -75,7 +75,7 @@ def test_sync_and_async_have_the_same_history(script: list[Any], policy: Policy)
 
 
 @given(script=st.lists(st.sampled_from(TURNS), min_size=1, max_size=8), policy=POLICIES)
-def test_an_answer_keeps_its_word(script: list[Any], policy: Policy) -> None:
+def test_an_answer_is_consistent(script: list[Any], policy: Policy) -> None:
     answer, log, model = run_sync(script, policy)
     assert answer.ok == (answer.outcome in {"accepted", "repaired", "regenerated", "fallback"})
     assert answer.ok == answer.verdict.ok or answer.outcome == "failed"
@@ -116,7 +116,7 @@ def test_no_repairs_means_one_call() -> None:
 
 
 @pytest.mark.spec("A7")
-def test_each_attempt_is_judged_anew_and_a_repair_that_holds_is_the_answer() -> None:
+def test_each_attempt_is_judged_again_and_a_valid_repair_is_the_answer() -> None:
     answer, log, _ = run_sync([BAD, GOOD], Policy())
     assert (answer.outcome, answer.value, answer.repairs) == ("repaired", {"name": "Ada", "age": 36}, 1)
     assert [event.ok for event in log.of(Judged)] == [False, True]
@@ -133,7 +133,7 @@ def test_the_best_candidate_is_given_when_all_fail() -> None:
 
 
 @pytest.mark.spec("A7")
-def test_fields_are_asked_for_alone_and_the_whole_is_judged() -> None:
+def test_only_the_failing_fields_are_requested_and_the_whole_is_judged() -> None:
     answer, _, model = run_sync([BAD, '{"age": 36}'], Policy(repair="fields"))
     assert (answer.outcome, answer.value) == ("repaired", {"name": "Ada", "age": 36})
     asked = model.seen[1]["response_format"]["json_schema"]["schema"]
@@ -181,14 +181,14 @@ def test_the_first_budget_that_runs_out_ends_it_and_is_named(policy: Policy, bud
 
 
 @pytest.mark.spec("A11")
-def test_a_budget_of_tokens_holds_where_the_provider_does_not_count() -> None:
+def test_a_budget_of_tokens_works_if_the_provider_does_not_count() -> None:
     answer, _, model = run_sync([BAD], Policy(tokens=25))
     assert answer.reason == "tokens"
     assert len(model.seen) == 1
 
 
 @pytest.mark.spec("A11")
-def test_an_unknown_price_is_unknown_and_never_nothing() -> None:
+def test_an_unknown_price_is_unknown_and_never_zero() -> None:
     answer, _, _ = run_sync([TURNS[13]], Policy())
     assert answer.usage == {"input_tokens": 9, "output_tokens": 5, "total_tokens": 14}
     assert answer.cost is None
@@ -278,7 +278,7 @@ def test_a_call_that_outlasts_its_timeout_is_a_failure_async() -> None:
     assert answer.attempts[0].failure.code == "timeout"
 
 
-def test_a_fault_of_the_callers_own_code_is_not_swallowed() -> None:
+def test_a_bug_in_the_callers_own_code_is_not_hidden() -> None:
     with pytest.raises(KeyError):
         CONTRACT.ask(Model([KeyError("oops")]), "Who?")
     with pytest.raises(TypeError, match="aask"):
@@ -311,6 +311,6 @@ def test_next_messages_let_a_caller_run_the_loop() -> None:
 
 @pytest.mark.parametrize("policy", ["Policy()", "Policy(deadline=None, timeout=None)"], ids=["in a worker", "here"])
 def test_an_ask_leaves_nothing_to_the_garbage_collector(policy: str) -> None:
-    """What it used, the reply among it, is freed as soon as the answer is."""
+    """Everything that it used, including the reply, is freed together with the answer."""
     prepare = f"from trueup import Contract, Policy\ncontract, policy = Contract({SCHEMA!r}), {policy}"
     assert garbage_of(prepare, f"contract.ask(lambda _: {GOOD!r}, 'Who?', policy)") == 0

@@ -1,4 +1,4 @@
-"""Asks end when their time is over or when they are cancelled, whatever the client and the server do, and the connection is closed."""
+"""Asks end when their time is over or when they are cancelled, for every client and any behaviour of the server, and the connection is closed."""
 
 import asyncio
 import signal
@@ -36,7 +36,7 @@ FAULTS = {
 
 
 def is_left(server: ScriptedServer) -> bool:
-    """Whether the server saw that every connection of a reply under way was closed by the client."""
+    """Whether the server saw the client close the connection of every unfinished reply."""
     return server.wait_until(lambda exchanges: all(exchange.ended == "client left" for exchange in exchanges), 60)
 
 
@@ -112,7 +112,7 @@ def test_every_client_can_be_cancelled_during_a_call(name: str, way: str) -> Non
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["openai", "http", "http-async"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_way_of_being_slow_outlasts_the_deadline(fault: str, name: str, way: str) -> None:
+def test_slow_servers_do_not_exceed_the_deadline(fault: str, name: str, way: str) -> None:
     with ScriptedServer(then=FAULTS[fault]) as server:
         answer = ask(name, way, server, Policy(models=("m",), deadline=DEADLINE))
         assert answer.reason == "deadline"
@@ -140,7 +140,7 @@ def test_a_synchronous_client_is_asked_from_a_task_that_can_be_cancelled(name: s
 
 
 class Blocking:
-    """A function that does not return before it is told to, and cannot be interrupted."""
+    """A function that returns only when the test allows it, and cannot be interrupted."""
 
     def __init__(self) -> None:
         self.called, self.go, self.ended = threading.Event(), threading.Event(), threading.Event()
@@ -186,7 +186,7 @@ def asked(contract: Contract, way: str, model: Any, **given: Any) -> tuple[Answe
 
 
 @pytest.mark.parametrize("way", ["whole", "awaited", "stream", "awaited-stream"])
-def test_a_function_that_blocks_is_left_behind_and_reported(blocking: Blocking, way: str) -> None:
+def test_a_function_that_blocks_is_abandoned_and_reported(blocking: Blocking, way: str) -> None:
     answer, log = asked(TEXT, way, blocking, policy=Policy(timeout=DEADLINE, deadline=None, retries=0))
     assert not blocking.ended.is_set()  # nobody waited for it
     assert answer.reason == "retries"
@@ -230,7 +230,7 @@ def test_an_ask_within_an_ask_ends_with_it() -> None:
     assert inner[0].reason == "cancelled"
 
 
-def test_asks_in_threads_of_others_end_in_time() -> None:
+def test_asks_in_the_callers_threads_end_in_time() -> None:
     answers: list[Answer] = []
     with ScriptedServer(then=Hang()) as server:
         policy = Policy(models=("m",), deadline=DEADLINE)
@@ -269,7 +269,7 @@ def test_a_stream_that_is_left_closes_its_connection(close: Callable[[Any], None
             assert is_left(server)
 
 
-def test_who_takes_long_to_read_a_stream_uses_none_of_its_time() -> None:
+def test_the_readers_own_time_does_not_count_for_a_stream() -> None:
     def model(messages: Any) -> Iterator[str]:
         yield from ("One. ", "Two. ", "Three. ")
 

@@ -1,4 +1,4 @@
-"""Workers: results, errors and contexts go through them; a call that is given up is stopped, or left behind and known to be."""
+"""Workers: results, errors and contexts pass through them; a call that is given up is stopped, or is reported as still running."""
 
 import asyncio
 import contextvars
@@ -40,7 +40,7 @@ NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="")
 
 @pytest.fixture
 def silent() -> Iterator[socket.socket]:
-    """A server that takes connections and says nothing."""
+    """A server that accepts connections and does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server
 
@@ -55,7 +55,7 @@ def fetch(server: socket.socket) -> bytes:
 
 
 def is_left(server: socket.socket) -> bool:
-    """Whether whoever connected to a server has closed the connection."""
+    """Whether the client has closed its connection to the server."""
     connection, _ = server.accept()
     with connection:
         while connection.recv(4096):
@@ -148,7 +148,7 @@ def test_a_handshake_that_never_ends_is_interrupted(silent: socket.socket) -> No
 
 
 def test_a_connection_that_is_opened_later_is_closed_too(silent: socket.socket) -> None:
-    """As after a slow look-up of a name."""
+    """For example, after a slow DNS lookup."""
     go = threading.Event()
     with pytest.raises(Late) as late:
         run(lambda: (go.wait(), fetch(silent)), SHORT)
@@ -157,7 +157,7 @@ def test_a_connection_that_is_opened_later_is_closed_too(silent: socket.socket) 
     wait_for(lambda: late.value.job.ended)
 
 
-def test_a_socket_that_the_call_merely_holds_is_left_alone() -> None:
+def test_a_socket_that_the_call_does_not_wait_on_is_left_alone() -> None:
     here, there = socket.socketpair()
     go = threading.Event()
 
@@ -177,8 +177,8 @@ def test_a_socket_that_the_call_merely_holds_is_left_alone() -> None:
         go.set()
 
 
-def test_a_connection_that_is_not_of_an_http_library_is_left_alone() -> None:
-    """It may be that of a database, in the middle of something."""
+def test_a_connection_outside_an_http_library_is_left_alone() -> None:
+    """It may belong to a database, and an operation on it may be running."""
     here, there = socket.socketpair()
 
     class Database:
@@ -237,7 +237,7 @@ def test_other_tasks_of_the_event_loop_that_the_call_runs_are_left_alone() -> No
 
 
 def test_a_limit_may_be_longer_than_a_lock_can_wait() -> None:
-    """In a thread that is not the main one, nothing else bounds a wait."""
+    """Outside the main thread, nothing else limits a wait."""
     seen: list[int] = []
     thread = threading.Thread(target=lambda: seen.append(run(lambda: 5, 1e300)))
     thread.start()
@@ -264,7 +264,7 @@ def test_an_event_loop_that_the_call_runs_is_cancelled() -> None:
     wait_for(lambda: late.value.job.ended)
 
 
-def test_a_worker_that_does_something_else_by_now_is_left_alone(silent: socket.socket) -> None:
+def test_a_worker_that_has_started_another_job_is_left_alone(silent: socket.socket) -> None:
     with socket.create_connection(silent.getsockname()) as line:
         connection, _ = silent.accept()
         waiting = threading.Thread(target=line.recv, args=(1,))
@@ -275,7 +275,7 @@ def test_a_worker_that_does_something_else_by_now_is_left_alone(silent: socket.s
             waiting.join()
 
 
-def test_a_thread_that_is_gone_cannot_be_interrupted() -> None:
+def test_a_thread_that_has_ended_cannot_be_interrupted() -> None:
     thread = threading.Thread(target=int)
     thread.start()
     thread.join()
@@ -298,7 +298,7 @@ def test_a_call_within_a_call_ends_with_it() -> None:
     assert inner == ["cancelled", True]
 
 
-def test_a_call_can_say_how_it_is_stopped() -> None:
+def test_a_call_can_define_how_it_is_stopped() -> None:
     stop = threading.Event()
 
     def call() -> None:
@@ -308,7 +308,7 @@ def test_a_call_can_say_how_it_is_stopped() -> None:
     with pytest.raises(Late) as late:
         run(call, SHORT)
     assert late.value.job.is_stopped()
-    with stopping(stop.clear):  # outside a call, nobody gives up
+    with stopping(stop.clear):  # outside a call, nothing can be given up
         assert stop.is_set()
 
 
@@ -376,7 +376,7 @@ def test_awaited_calls_leave_the_event_loop_free() -> None:
         go = threading.Event()
         task = asyncio.ensure_future(arun(go.wait))
         await asyncio.sleep(0)
-        go.set()  # reached only if the loop goes on
+        go.set()  # reached only if the event loop is not blocked
         with pytest.raises(KeyError):
             await arun(lambda: {}["oops"])
         return await task, [piece async for piece in apieces_of(lambda: range(30))]
@@ -407,7 +407,7 @@ def test_cancelling_the_task_closes_the_connection(silent: socket.socket, stream
 
 
 def test_a_task_that_was_cancelled_does_not_keep_the_loop_or_the_program() -> None:
-    """The function never returns; `asyncio.run` and the interpreter end all the same."""
+    """The function never returns, but `asyncio.run` and the interpreter still end."""
     program = """
 import asyncio, threading
 from trueup.ask.drivers.worker import Late, arun, run
@@ -428,7 +428,7 @@ except Late:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_has_workers_of_its_own() -> None:
+def test_a_forked_child_has_its_own_workers() -> None:
     program = """
 import os
 from trueup.ask.drivers.worker import run

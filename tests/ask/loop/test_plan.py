@@ -1,4 +1,4 @@
-"""The plan, explored: every path of a bounded policy keeps its budgets, and none goes on for ever."""
+"""The plan, explored: every path of a bounded policy ends and keeps its budgets."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -131,8 +131,8 @@ def check_path(policy: Policy, path: list[tuple[Step, Event | None]], ladder: tu
 
 
 @pytest.mark.parametrize("fallback", [False, True])
-def test_a_large_policy_has_no_loop_whatever_happens(fallback: bool) -> None:
-    # The same exploration as a graph: equal pasts are visited once, so that long policies can be walked whole.
+def test_a_large_policy_never_loops(fallback: bool) -> None:
+    # The same exploration as a graph: equal pasts are visited once, so that large policies can be explored completely.
     policy = Policy(repairs=2, regenerations=1, retries=2, attempts=6 if SOAK else 5, deadline=12.0)
     start = step(policy, Past(), Began(ONE, fallback=fallback))
     depth: dict[tuple[Past, Step], int] = {}
@@ -200,7 +200,7 @@ def test_backoff_doubles_has_jitter_and_a_cap() -> None:
 
 
 @pytest.mark.spec("A8")
-def test_retry_after_is_kept_to_and_a_wait_beyond_the_deadline_is_not_begun() -> None:
+def test_retry_after_is_respected_and_a_wait_beyond_the_deadline_is_not_begun() -> None:
     steps = run(Policy(), ONE, CallFailed(1.0, "rate", 0.5, retry_after=20.0))
     assert isinstance(steps[-1], Wait)
     assert 20.0 <= steps[-1].seconds <= 21.0
@@ -227,7 +227,7 @@ def retried(kind: FailureKind, after: float | None, times: int) -> list[Event]:
 
 
 @pytest.mark.spec("A8")
-def test_429_is_retried_until_the_deadline_and_counts_as_no_attempt() -> None:
+def test_429_is_retried_until_the_deadline_and_is_not_an_attempt() -> None:
     policy = Policy(deadline=100.0, attempts=2, retries=0)
     past, reached = step(policy, Past(), Began(ONE))
     calls = 0
@@ -242,7 +242,7 @@ def test_429_is_retried_until_the_deadline_and_counts_as_no_attempt() -> None:
     assert calls == 11  # waits of 0.5, 1, 2, 4, 8 and five times 15 seconds
 
 
-def test_a_provider_cannot_ask_for_a_wait_that_no_clock_can_count() -> None:
+def test_a_provider_cannot_ask_for_an_endless_wait() -> None:
     steps = run(Policy(deadline=None), ONE, CallFailed(1.0, "rate", 0.5, retry_after=1e300))
     assert isinstance(steps[-1], Wait)
     assert steps[-1].seconds == 86_400.5
@@ -280,7 +280,7 @@ def test_modes_step_down_on_rejection_and_on_prose() -> None:
 
 
 @pytest.mark.spec("A9")
-def test_the_next_model_starts_anew_and_then_comes_the_fallback() -> None:
+def test_the_next_model_starts_again_and_then_the_fallback_is_used() -> None:
     policy = Policy(repairs=1)
     past, _ = step(policy, Past(), Began(TWO, fallback=True))
     seen = []
@@ -314,14 +314,14 @@ def test_a_feature_that_is_rejected_though_it_was_left_out_ends_the_mode_and_the
     assert steps[-1] == Finish("failed", "rejected")
 
 
-def test_what_a_rung_is_known_to_reject_is_left_out_of_its_first_call() -> None:
+def test_known_rejections_are_left_out_of_a_rungs_first_call() -> None:
     ladder = (PlanRung("m", ("text",), frozenset({"temperature"})), PlanRung("n", ("text",)))
     steps = run(Policy(temperature=0.7), ladder, CallFailed(1, "fatal"))
     assert [s.temperature for s in steps if isinstance(s, Send)] == [None, 0.7]
 
 
 @pytest.mark.spec("A8", "A9")
-def test_a_wait_beyond_the_deadline_asks_the_next_rung_at_once() -> None:
+def test_instead_of_a_wait_beyond_the_deadline_the_next_rung_is_asked() -> None:
     for kind in ("rate", "transient"):
         steps = run(Policy(deadline=60), TWO, CallFailed(1.0, kind, 0.5, retry_after=90.0))  # type: ignore[arg-type]
         assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large"]
@@ -388,7 +388,7 @@ def models(*happens: Event, began: tuple[float, ...] = (), policy: Policy | None
 
 
 @pytest.mark.spec("A9")
-def test_a_rung_that_rests_is_passed_over_while_another_is_left() -> None:
+def test_a_resting_rung_is_skipped_while_another_is_left() -> None:
     assert models(began=(9.0, 0.0, 0.0)) == ["b"]
     assert models(CallFailed(1, "fatal", resting=(0.0, 9.0, 0.0))) == ["a", "c"]
     assert models(began=(9.0, 3.0, 5.0)) == ["b"], "all rest: the one that may be asked soonest"
@@ -424,7 +424,7 @@ def test_a_rung_whose_breaker_opens_is_not_waited_for() -> None:
     st.tuples(*[st.sampled_from([None, 0.2, 1.0])] * 3), st.booleans(),
 )  # fmt: skip
 @pytest.mark.spec("A7", "A8", "A11", "X37")
-def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the_deadline(
+def test_there_are_never_too_many_calls_or_waits_past_the_deadline(
     happens: list[Any], policy: Policy, shares: tuple[float | None, ...], again: bool
 ) -> None:
     ladder = (
@@ -456,7 +456,7 @@ def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the
 
 
 @pytest.mark.spec("A7")
-def test_a_correction_that_left_a_fault_in_its_place_is_followed_by_one_that_shows_the_reply_no_more() -> None:
+def test_after_a_correction_that_did_not_help_the_reply_is_not_shown_again() -> None:
     def wrong(at: float, *marks: str) -> ReplyJudged:
         return ReplyJudged(at, ReplyFault("format", f"{at} {marks}", fields=True, marks=frozenset(marks)))
 
@@ -470,7 +470,7 @@ def test_a_correction_that_left_a_fault_in_its_place_is_followed_by_one_that_sho
 
 
 @pytest.mark.spec("Q12")
-def test_a_reply_that_says_nothing_is_retried_with_fewer_tools_the_last_time() -> None:
+def test_the_last_retry_after_empty_replies_has_fewer_tools() -> None:
     happens: list[Event] = []
     for at in range(3):
         happens += [ReplyJudged(at, ReplyFault("nothing"), 0.99999), Waited(at)]
@@ -497,7 +497,7 @@ def test_a_call_that_fails_at_the_deadline_ends_for_the_deadline(retries: int) -
 
 
 @pytest.mark.spec("A11")
-def test_a_request_that_does_not_fit_is_no_attempt_and_passes_to_the_next_rung() -> None:
+def test_a_request_that_does_not_fit_is_not_an_attempt_and_the_next_rung_is_asked() -> None:
     past, first = step(Policy(attempts=2), Past(), Began(TWO))
     past, second = step(Policy(attempts=2), past, Unaffordable(0.0, "tokens"))
     assert isinstance(first, Send)
@@ -545,7 +545,7 @@ def test_repairs_end_when_the_share_of_a_rung_is_over() -> None:
 
 @pytest.mark.parametrize("kind", ["rate", "transient"])
 @pytest.mark.spec("X37")
-def test_an_eager_policy_waits_for_nobody_while_another_rung_is_left(kind: FailureKind) -> None:
+def test_an_eager_policy_does_not_wait_while_another_rung_is_left(kind: FailureKind) -> None:
     past, _ = step(EAGER, Past(), Began(SHARED))
     past, spare = step(EAGER, past, CallFailed(1.0, kind, 0.5, 0.1))
     assert isinstance(spare, Send)
@@ -564,7 +564,7 @@ def test_an_eager_policy_waits_for_nobody_while_another_rung_is_left(kind: Failu
 
 
 @pytest.mark.spec("X37")
-def test_an_eager_policy_hands_on_a_long_wait_and_repeats_nothing_without_a_budget() -> None:
+def test_an_eager_policy_skips_long_waits_and_repeats_nothing_without_a_budget() -> None:
     past, _ = step(EAGER, Past(), Began(ONE))
     assert step(EAGER, past, CallFailed(1.0, "rate", 0.5, 60.0))[1] == Finish("failed", "retries")
     assert isinstance(step(EAGER, past, CallFailed(1.0, "rate", 0.5, 2.0))[1], Wait)

@@ -1,4 +1,4 @@
-"""The cells of the matrix: misbehaviour × client × whole or stream × how long it lasts; all of them, or an even spread."""
+"""The cells of the matrix: misbehaviour × client × whole or stream × duration; all of them, or an even sample."""
 
 from typing import Literal, NamedTuple
 
@@ -11,7 +11,7 @@ SPREAD = 200
 
 
 class Cell(NamedTuple):
-    """One combination; its name is what `-k` finds it by."""
+    """One combination; `-k` selects it by its name."""
 
     misbehaviour: str
     kind: str
@@ -32,7 +32,7 @@ def _forms(name: str) -> tuple[bool, ...]:
 
 
 def of(name: str) -> list[Cell]:
-    """All cells of one misbehaviour: neighbours differ in client, form and play."""
+    """All cells of one misbehaviour, ordered so that neighbours differ in client, form and play."""
     return [
         Cell(name, kind, streams, play)
         for play in _plays(name)
@@ -47,9 +47,9 @@ def every() -> list[Cell]:
 
 
 def spread(most: int = SPREAD) -> list[Cell]:
-    """About `most` cells: each misbehaviour in each of its plays, by turns whole and as a stream; then once more, until there are enough.
+    """About `most` cells: each misbehaviour in each of its plays, alternately whole and as a stream; repeated until there are enough.
 
-    Each cell goes to the client that has the fewest so far, so each meets many misbehaviours; the same on every machine.
+    Each cell goes to the client with the fewest cells so far, so each client meets many misbehaviours. The result is the same on every machine.
     """
     chosen: list[Cell] = []
     for turn in range(2):
@@ -64,7 +64,7 @@ def spread(most: int = SPREAD) -> list[Cell]:
 
 
 def _turns(cell: Cell, chosen: list[Cell]) -> tuple[int, int, int]:
-    """How often the client of a cell has had its turn: with this misbehaviour, in this form, at all."""
+    """How many cells the client of a cell already has: with this misbehaviour, in this form, and in total."""
     own = [other for other in chosen if other.kind == cell.kind]
     same = sum(other.misbehaviour == cell.misbehaviour for other in own)
     return same, sum(other.streams == cell.streams for other in own), len(own)

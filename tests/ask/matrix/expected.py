@@ -1,6 +1,6 @@
-"""What must come of each misbehaviour, from the documentation: the outcome, its reason, and how many calls are made.
+"""The expected result of each misbehaviour, from the documentation: the outcome, its reason, and the number of calls.
 
-`once`: the server misbehaves in its first answer and is good afterwards. `always`: it never improves. The policy of the cells allows
+`once`: the server misbehaves only in its first answer. `always`: it misbehaves in every answer. The cells' policy allows
 two retries and one repair.
 """
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Ending(NamedTuple):
-    """How an ask may end: one of some outcomes for one of some reasons, after so many calls at least and at most."""
+    """How an ask may end: the possible outcomes and reasons, and the least and greatest number of calls."""
 
     outcomes: frozenset[str]
     reasons: frozenset[str]
@@ -17,23 +17,23 @@ class Ending(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Both endings of a misbehaviour, and what the ask needs beside: a deadline, a contract with tools, further options."""
+    """Both endings of a misbehaviour, and the other options of the ask: a deadline, a contract with tools, and more."""
 
     once: Ending
     always: Ending
-    slow: bool = False  # it takes longer than anybody waits: a deadline or a timeout ends it, and so does cancelling
-    tools: bool = False  # the contract wants a tool call
+    slow: bool = False  # it takes too long: a deadline, a timeout or cancelling ends it
+    tools: bool = False  # the contract requires a tool call
     policy: dict[str, Any] = {}
 
 
 def ending(outcomes: str, reasons: str, least: int, most: int | None = None) -> Ending:
-    """The words are separated by blanks; no reason is `-`."""
+    """Make an ending; the words are separated by blanks, and `-` means no reason."""
     why = frozenset("" if word == "-" else word for word in reasons.split())
     return Ending(frozenset(outcomes.split()), why, least, least if most is None else most)
 
 
 GOOD = ending("accepted", "-", 1)
-MENDED = ending("accepted", "-", 2)  # the second call got the good reply, and nothing had to be corrected
+MENDED = ending("accepted", "-", 2)  # the second call got the good reply without a correction
 CORRECTED = ending("repaired", "-", 2)
 EITHER = ending("accepted repaired", "-", 2)
 GIVEN_UP = ending("failed", "retries", 3)
@@ -47,9 +47,9 @@ RETRIED = Expected(MENDED, GIVEN_UP)
 SLOW = Expected(ending("accepted", "-", 2, 3), LATE, slow=True)
 FATAL = Expected(REJECTED, REJECTED)
 REPAIRED = Expected(CORRECTED, UNREPAIRED)
-LEARNED = Expected(ending("accepted", "-", 1, 2), ending("accepted", "-", 1, 2))  # sent again without what is rejected
-NOTHING = RETRIED  # a reply that says nothing is asked for again
-# Whether such a reply can be read depends on the provider's form; never an exception, and never more calls than allowed.
+LEARNED = Expected(ending("accepted", "-", 1, 2), ending("accepted", "-", 1, 2))  # without the rejected feature
+NOTHING = RETRIED  # after an empty reply, the model is asked again
+# Whether such a reply can be read depends on the provider's form. There is never an exception, or more calls than allowed.
 ODD = Expected(
     ending("accepted repaired", "-", 1, 3),
     ending("accepted repaired degraded failed", "- retries repairs same-fault", 1, 4),
@@ -64,7 +64,7 @@ EXPECTED: dict[str, Expected] = {
     "resets-midway": RETRIED,
     "cut-midway": RETRIED,
     "http-1.0": FINE,
-    "length-too-long": ODD,  # a stream has ended by its own marks before the missing bytes matter
+    "length-too-long": ODD,  # the stream's own end mark comes before the missing bytes
     "length-too-short": ODD,
     "bad-chunks": RETRIED,
     "gzipped": FINE,
@@ -139,33 +139,33 @@ EXPECTED: dict[str, Expected] = {
     "other-model": FINE,
 }  # fmt: skip
 
-# What differs for one protocol or SDK, by client and form, with the reason.
+# Exceptions for a protocol or SDK, by client and form, with the reason.
 _COMMENTS = ending("accepted failed", "- retries deadline", 1, 3)
 _DROPPED = ending("accepted failed", "- refusal retries", 1, 3)
 _NO_FILTER = ending("failed", "rejected refusal", 1)
 _ALWAYS_SENT = ending("failed", "rejected", 1, 6)
 _UNNOTICED = ending("accepted failed", "- retries deadline", 1, 3)
 EXCEPTIONS: dict[tuple[str, str, bool], Expected] = {
-    # google-genai takes a comment in a stream for JSON and raises.
+    # google-genai reads a comment in a stream as JSON and raises.
     **{
         (name, "gemini", True): Expected(_COMMENTS, _COMMENTS, slow=EXPECTED[name].slow)
         for name in ("blanks-first", "blanks-forever", "comments-midway")
     },
-    # botocore does not ask for packed replies, and unpacks none.
+    # botocore does not ask for compressed replies, and does not decompress them.
     **{("gzipped", "bedrock", streams): RETRIED for streams in (False, True)},
     **{("not-gzip", "bedrock", streams): FINE for streams in (False, True)},
     # aiohttp does not always notice a chunk without a length: it waits for more, until the deadline.
     **{("bad-chunks", "gemini-async", streams): Expected(_UNNOTICED, _UNNOTICED) for streams in (False, True)},
-    # These protocols have no word for a refusal: it is a text like any other.
+    # These protocols do not mark refusals: a refusal is a text like any other.
     **{("refuses", kind, streams): REPAIRED for kind in ("mistral", "cohere", "ollama") for streams in (False, True)},
     # LangChain drops a refusal in a stream, unless a schema is given.
     ("refuses", "langchain-openai", True): Expected(_DROPPED, _DROPPED),
-    # Ollama has no word for a filtered reply either, Mistral only that of an error.
+    # Ollama does not mark filtered replies either; Mistral reports them only as an error.
     **{("filtered", "ollama", streams): NOTHING for streams in (False, True)},
     **{("filtered", "mistral", streams): Expected(_NO_FILTER, _NO_FILTER) for streams in (False, True)},
-    # pydantic-ai sends `stream_options` with every stream, whatever the server says.
+    # pydantic-ai sends `stream_options` with every stream, even if the server rejects them.
     ("no-stream-options", "pydantic-ai", True): Expected(LEARNED.once, _ALWAYS_SENT),
-    # It also sends a `tool_choice` of its own with tools.
+    # It also sends its own `tool_choice` with tools.
     **{
         ("no-tool-choice", "pydantic-ai", streams): Expected(LEARNED.once, _ALWAYS_SENT, tools=True)
         for streams in (False, True)
@@ -176,13 +176,13 @@ EXCEPTIONS: dict[tuple[str, str, bool], Expected] = {
         for kind in ("anthropic", "langchain-anthropic")
         for streams in (False, True)
     },
-    # LangChain's model of Anthropic raises for arguments that are not an object: there is no reply to repair.
+    # LangChain's Anthropic model raises for arguments that are not an object: there is no reply to repair.
     ("broken-arguments", "langchain-anthropic", False): Expected(MENDED, GIVEN_UP, tools=True),
 }
 
 
 def expected_of(misbehaviour: str, kind: str, *, streams: bool) -> Expected:
-    """What must come of a misbehaviour, for one client."""
+    """The expected result of a misbehaviour, for one client."""
     kinds = (kind, kind.removesuffix("-async"))
     found = (EXCEPTIONS.get((misbehaviour, name, streams)) for name in kinds)
     return next(filter(None, found), EXPECTED[misbehaviour])

@@ -1,7 +1,7 @@
-"""One cell, played: a real client of a real SDK asks a server that misbehaves; what came of it is handed back.
+"""Plays one cell: a real SDK's client asks a server that misbehaves; returns the result.
 
-What a client opened is closed only after the server has seen the end of every exchange: a connection that nobody needs any more must be
-closed by the ask itself.
+The client is closed only after the server has seen the end of every exchange, because the ask itself must close connections that are no
+longer needed.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ BOOK = {
     },
 }
 DATA, CALLS = Contract(SCHEMA), Contract(tools=[BOOK], calls={"required": True})
-SHORT, LONG = 0.75, 90.0  # seconds: what ends a slow call, and what no other call may take
+SHORT, LONG = 0.75, 90.0  # seconds: the limit of a slow call, and a time that no other call may take
 TOKENS, MONEY = 400_000, 1.0
 
 
@@ -60,7 +60,7 @@ def good(expected: Expected) -> Say:
 
 
 def policy(cell: Cell, expected: Expected) -> Policy:
-    """Two retries, one repair, hardly any waits; a slow server is up against the deadline, or against the timeout of a call."""
+    """Two retries, one repair, very short waits; the deadline or a call's timeout ends a slow server's call."""
     endless = expected.slow or cell.misbehaviour == "rate-limited"
     options: dict[str, Any] = {
         "models": ("m",), "retries": 2, "repairs": 1, "attempts": 6, "backoff": 0.001, "backoff_cap": 0.01,
@@ -72,7 +72,7 @@ def policy(cell: Cell, expected: Expected) -> Policy:
 
 
 def play(cell: Cell) -> Played:
-    """Ask as the cell says."""
+    """Ask according to the cell."""
     warm(cell.kind, streams=cell.streams)
     expected = expected_of(cell.misbehaviour, cell.kind, streams=cell.streams)
     step = MISBEHAVIOURS[cell.misbehaviour].of(good(expected))
@@ -82,10 +82,10 @@ def play(cell: Cell) -> Played:
 
 @functools.cache
 def warm(kind: str, *, streams: bool) -> None:
-    """The first call of an SDK loads half of it; that is not the time of a cell."""
+    """Make an SDK's first call, which imports most of the SDK, so that its time does not count for a cell."""
     cell = Cell("fenced", kind, streams, "once")
     _play(cell, [], good(EXPECTED["fenced"]), DATA, policy(cell, EXPECTED["fenced"]))
-    gc.freeze()  # what the SDK has loaded stays: the collection after each cell looks at what the cell has made
+    gc.freeze()  # exclude the SDK's modules: the collection after each cell then covers only the cell's objects
 
 
 def _play(cell: Cell, script: list[Any], then: Any, contract: Contract[Any], given: Policy) -> Played:
@@ -100,7 +100,7 @@ def _play(cell: Cell, script: list[Any], then: Any, contract: Contract[Any], giv
                 answer = _ask(cell, server, client, contract, options)
                 ended = _seen_to_end(server)
         del client
-        gc.collect()  # urllib3 closes a pool when it is collected; and what nobody closed warns here, in this cell
+        gc.collect()  # urllib3 closes a pool when it is collected; unclosed resources warn here, in this cell
         closed = server.wait_until(lambda _: server.connections == 0)
         return Played(answer, list(server.exchanges), log, ended, closed)
 
@@ -154,7 +154,7 @@ def _seen_to_end(server: ScriptedServer) -> bool:
 
 
 def reading_threads() -> list[str]:
-    """The threads of ours that wait for bytes of a connection."""
+    """The worker threads that wait for bytes from a connection."""
     own = {thread.ident: thread.name for thread in threading.enumerate() if thread is not threading.main_thread()}
     found = []
     for ident, frame in frames().items():

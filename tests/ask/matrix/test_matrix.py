@@ -1,6 +1,6 @@
 """Every misbehaviour of a server against every client: each ask ends in time, within its budgets, with the right outcome.
 
-An ordinary run plays an even spread of about 200 cells; a soak plays all of them.
+A normal run plays an even sample of about 200 cells; a soak plays all of them.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings(
         "ignore:This model does not support OpenAI's structured output:UserWarning"
     ),  # LangChain's
-    pytest.mark.timeout(120),  # an ask that does not end is the fault that this looks for
+    pytest.mark.timeout(120),  # this test looks for asks that do not end
 ]
 CELLS = every() if SOAK else spread()
 
@@ -44,7 +44,7 @@ def test_an_ask_ends_well(cell: Cell) -> None:
 
 
 def _is_cancelled(played: Played) -> None:
-    if played.answer is not None:  # a cancelled task has none
+    if played.answer is not None:  # a cancelled task has no answer
         assert (played.answer.outcome, played.answer.reason) == ("failed", "cancelled")
     assert len(played.exchanges) == 1
     assert played.exchanges[0].ended == "client left"
@@ -70,7 +70,7 @@ def _is_right(cell: Cell, played: Played, ending: Ending) -> None:
 
 def _is_the_value(cell: Cell, verdict: Verdict) -> None:
     data = dict(verdict.calls[0].args or {}) if EXPECTED[cell.misbehaviour].tools else verdict.data
-    if cell.misbehaviour == "not-utf8":  # the character is lost; the rest of the value is not
+    if cell.misbehaviour == "not-utf8":  # only the character is lost
         data = {**data, "name": VALUE["name"]}
     assert data == VALUE
 

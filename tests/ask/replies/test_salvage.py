@@ -1,4 +1,4 @@
-"""What may be given of a refused reply, and what never."""
+"""The parts of a refused reply that may be given, and those that may not."""
 
 from typing import Any
 
@@ -34,16 +34,16 @@ def part(contract: Contract, reply: Any, context: Any = None) -> tuple[str, Any,
         (ENVELOPE, "", None),
         (TOOLS, '<tool_call>{"name": "speak", "arguments": {}}</tool_call>', None),
         (PERSON, {"error": {"message": "overloaded"}}, None),
-        # text that is written as a call is not words, whether the tool exists or not
+        # text that is written as a call is removed, whether the tool exists or not
         (ENVELOPE, 'Hi. <tool_call>{"name": "launch", "arguments": {"n": 1}}</tool_call> Bye.', ("Hi. Bye.", {"content": "Hi. Bye."}, 0)),
         (ENVELOPE, '<function_calls><invoke name="launch"><parameter name="n">1</parameter></invoke></function_calls>', None),
         (ENVELOPE, '{"content": "Hi <tool_call>{\\"name\\": \\"launch\\", \\"arguments\\": {}}</tool_call>", "toolCalls": [{"name": "speak"}]}', ("Hi", {"content": "Hi"}, 0)),
-        # part of it is missing
+        # incomplete replies
         (ENVELOPE, '{"toolCalls": [{"name": "speak", "arguments": {"text": "Delete a', None),
         (ENVELOPE, '{"content": "I will tell you that the', None),
     ],
 )  # fmt: skip
-def test_the_part_that_is_right(contract: Contract, reply: Any, given: Any) -> None:
+def test_the_valid_part_is_given(contract: Contract, reply: Any, given: Any) -> None:
     assert part(contract, reply) == given
 
 
@@ -71,6 +71,6 @@ def test_native_calls_that_passed_stay_and_refused_ones_are_reported() -> None:
     ],
     ids=["state", "unknown state", "custom check", "worth", "size"],
 )
-def test_what_breaks_more_than_the_form_is_not_given(options: dict[str, Any], context: Any) -> None:
+def test_a_reply_with_faults_beyond_form_is_not_given(options: dict[str, Any], context: Any) -> None:
     contract = Contract({"type": "object", "required": ["name"]}, **options)
     assert part(contract, "Ana is free.", context) is None

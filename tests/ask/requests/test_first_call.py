@@ -1,4 +1,4 @@
-"""An opening and a loop are two ways to the same end: whatever the first reply is, the answer is the same."""
+"""An opening and a loop give the same answer, for any first reply."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ CLIENT = Traits("opening", MODES, "openai", finishes=True)
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
-    """What was learned of a model in another test is forgotten."""
+    """Forget what other tests learned about the model."""
     LEARNED.forget()
 
 
@@ -50,7 +50,7 @@ REPLIES: dict[str, Any] = {
 
 
 def ended(loop: Loop, step: Step, clock: StageClock) -> Answer:
-    """The same end for both: every further reply is good, waits are waited."""
+    """Finish the ask: every further reply is good, and waits pass."""
     while not isinstance(step, Finish):
         if isinstance(step, Wait):
             clock.wait(step.seconds)
@@ -64,7 +64,7 @@ def ended(loop: Loop, step: Step, clock: StageClock) -> Answer:
 
 @pytest.mark.parametrize("reply", REPLIES)
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_an_opening_answers_as_a_loop_does(contract: str, reply: str) -> None:
+def test_an_opening_answers_like_a_loop(contract: str, reply: str) -> None:
     judge, raw, context = CONTRACTS[contract], REPLIES[reply], {"state": "ASKING"}
     clock = StageClock()
     plain = Loop(judge, CLIENT, MESSAGES, Policy(), context=context, clock=clock)  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def test_an_opening_answers_as_a_loop_does(contract: str, reply: str) -> None:
     assert found.next_messages == expected.next_messages
 
 
-def test_an_opening_goes_on_after_a_failure_as_a_loop_does() -> None:
+def test_an_opening_continues_after_a_failure_like_a_loop() -> None:
     clock = StageClock()
     opening = opening_of(CONTRACTS["schema"], CLIENT, Policy(), clock=clock)  # type: ignore[arg-type]
     assert opening is not None
@@ -110,5 +110,5 @@ def test_an_opening_goes_on_after_a_failure_as_a_loop_does() -> None:
         Policy(models=("a", "b")), Policy(modes=("text",)), Policy(instruct="always"),
     ],
 )  # fmt: skip
-def test_there_is_no_opening_where_asks_do_not_begin_alike(policy: Policy) -> None:
+def test_there_is_no_opening_if_first_calls_differ(policy: Policy) -> None:
     assert opening_of(CONTRACTS["schema"], CLIENT, policy) is None  # type: ignore[arg-type]

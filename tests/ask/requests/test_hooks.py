@@ -1,4 +1,4 @@
-"""`on_request`: a hook sees every request before it is sent, and may send another one in its place."""
+"""`on_request`: a hook sees every request before it is sent, and may replace it."""
 
 import asyncio
 from typing import Any
@@ -22,7 +22,7 @@ def louder(request: Request) -> Request:
 
 
 def asked_in_every_way(model: Any, on_request: Any) -> None:
-    """Ask through every door that takes a hook."""
+    """Ask with every method that takes a hook."""
     CONTRACT.ask(model, "Who?", on_request=on_request)
     asyncio.run(CONTRACT.aask(model, "Who?", on_request=on_request))
     list(CONTRACT.ask_stream(model, "Who?", on_request=on_request))
@@ -41,7 +41,7 @@ def asked_in_every_way(model: Any, on_request: Any) -> None:
     asyncio.run(streamed())
 
 
-def test_a_hook_sees_and_changes_requests_wherever_one_asks() -> None:
+def test_a_hook_sees_and_changes_requests_in_every_method() -> None:
     model = Model([GOOD])
     seen: list[Request] = []
 
@@ -55,7 +55,7 @@ def test_a_hook_sees_and_changes_requests_wherever_one_asks() -> None:
     assert all(given["temperature"] == 0.7 for given in model.seen)
 
 
-def test_none_leaves_a_request_as_it_is() -> None:
+def test_none_leaves_a_request_unchanged() -> None:
     model = Model([GOOD])
     CONTRACT.ask(model, "Who?", on_request=lambda request: None)
     CONTRACT.ask(model, "Who?")
@@ -101,7 +101,7 @@ def test_a_hook_returns_a_request() -> None:
         ({"cache": {}}, "got dict"),
     ],
 )
-def test_what_is_no_hook_and_no_cache_is_refused_before_anything_is_sent(options: dict[str, Any], said: str) -> None:
+def test_an_invalid_hook_or_cache_is_refused_before_anything_is_sent(options: dict[str, Any], said: str) -> None:
     asked: list[Any] = []
     with pytest.raises(TypeError, match=said):
         CONTRACT.ask(lambda messages: asked.append(messages), "Hi", **options)
@@ -126,7 +126,7 @@ def test_the_model_that_a_hook_chose_is_the_one_that_is_named_and_priced() -> No
     assert answer.cost == pytest.approx(0.15)
 
 
-def test_budgets_see_what_the_hook_made_of_a_request() -> None:
+def test_budgets_see_the_hooks_request() -> None:
     answer = CONTRACT.ask(
         Model([GOOD]), "Who?", Policy(tokens=500, tokenizer=len),
         on_request=lambda request: msgspec.structs.replace(request, messages=[{"role": "user", "content": "x" * 900}]),

@@ -1,4 +1,4 @@
-"""Messages put together: roles stay as providers need them, whatever shape the caller's messages have."""
+"""Messages that are added to a conversation: roles have the order that providers need, for any shape of the caller's messages."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
         ([], {"role": "user", "content": "Again."}),
     ],
 )
-def test_a_word_to_the_model_joins_the_users_last_message(messages: list[Any], last: Any) -> None:
+def test_a_text_for_the_model_is_added_to_the_last_user_message(messages: list[Any], last: Any) -> None:
     before = list(messages)
     told = with_user(messages, "Again.")
     assert told[-1] == last
@@ -60,20 +60,20 @@ def test_a_word_to_the_model_joins_the_users_last_message(messages: list[Any], l
         ([{"role": "system", "content": "a"}], 1),
     ],
 )
-def test_a_hint_stands_after_the_leading_system_messages(messages: list[Any], at: int) -> None:
+def test_a_hint_comes_after_the_leading_system_messages(messages: list[Any], at: int) -> None:
     told = with_system(messages, "Hint.")
     assert told[at] == {"role": "system", "content": "Hint."}
     assert [*told[:at], *told[at + 1 :]] == messages
 
 
-def test_who_speaks() -> None:
+def test_the_role_of_a_message() -> None:
     assert [role(m) for m in ("Hi", ("ai", "x"), HumanMessage("x"), {"role": "model", "parts": []})] == [
         "user", "assistant", "user", "assistant",
     ]  # fmt: skip
     assert opened({"role": "user", "content": "x"}) == [{"role": "user", "content": "x"}]
 
 
-def test_only_calls_that_can_stand_in_a_conversation_are_said_again() -> None:
+def test_only_calls_that_fit_into_a_conversation_are_sent_back() -> None:
     good = ToolCall("ping", {"host": "a"}, id="c1", raw_args='{"host":"a"}')
     assert can_echo(Reply(calls=(good,)), "openai")
     assert not can_echo(Reply(), "openai")

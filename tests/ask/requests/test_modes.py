@@ -1,4 +1,4 @@
-"""How a value is asked for: strict schemas from plain models, wrapped roots, one forced tool; whole and as a stream."""
+"""The ways to request a value: strict schemas from plain models, wrapped roots, one forced tool; whole and as a stream."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 
 
 class Person(BaseModel):
-    """Someone."""
+    """A person."""
 
     name: str
     age: int | None = None
@@ -76,7 +76,7 @@ def test_a_plain_model_is_enforced_and_its_nulls_are_absent_fields() -> None:
 
 
 @pytest.mark.parametrize("options", [{"accept": "none"}, {"accept": "lossless"}, {"coerce": "off"}])
-def test_a_contract_that_takes_no_fix_takes_absent_fields(options: dict[str, Any]) -> None:
+def test_a_contract_without_fixes_accepts_absent_fields(options: dict[str, Any]) -> None:
     answer, _ = asked(Contract(Person, **options), json.dumps(NULLS))
     assert (answer.outcome, answer.value) == ("accepted", Person(name="Ada"))
 
@@ -100,19 +100,19 @@ def test_nulls_for_absent_fields_do_not_end_a_stream(options: dict[str, Any]) ->
     assert len(shown) > 3
 
 
-def test_a_null_that_nobody_asked_for_is_still_a_fix() -> None:
+def test_a_null_that_was_not_requested_is_still_a_fix() -> None:
     contract = Contract({"type": "object", "properties": {"a": {"type": "integer"}}})
     assert [fix.code for fix in contract.check('{"a": null}').fixes] == ["C009"]
 
 
-def test_a_schema_that_cannot_be_strict_is_sent_as_it_is() -> None:
+def test_a_schema_that_cannot_be_strict_is_sent_unchanged() -> None:
     schema = {"type": "object", "properties": {"any": {}}, "required": ["any"]}
     answer, model = asked(Contract(schema), '{"any": 1}')
     assert form_of(model) == {"name": "reply", "schema": schema, "strict": False}
     assert answer.outcome == "accepted"
 
 
-def test_strict_is_left_out_where_the_address_rejected_it() -> None:
+def test_strict_is_left_out_if_the_address_rejected_it() -> None:
     schema = Person.model_json_schema()
     loose = Request([], schema=schema, mode="json_schema", without=frozenset({"strict"}))
     assert held_schema(loose, "openai") == (schema, False)
@@ -125,7 +125,7 @@ def test_strict_is_left_out_where_the_address_rejected_it() -> None:
 def test_the_form_is_made_once() -> None:
     request = Request([], schema=Person.model_json_schema(), mode="json_schema")
     assert held_schema(request, "openai")[0] is held_schema(request, "openai")[0]
-    assert held_schema(request, "anthropic")[0]["required"] == ["name"]  # absent fields may be absent there
+    assert held_schema(request, "anthropic")[0]["required"] == ["name"]  # there, fields may be absent
 
 
 @pytest.mark.parametrize("kind", ["openai", "azure", "responses", "http"])
@@ -146,7 +146,7 @@ def test_tools_are_enforced_and_nulls_in_their_arguments_are_absent(kind: str) -
     assert "scripted" in json.dumps(answer.next_messages) or kind != "responses"  # the reasoning before the call
 
 
-def test_who_passes_the_reply_on_gets_neither_wrapper_nor_nulls() -> None:
+def test_a_reply_that_is_passed_on_has_neither_wrapper_nor_nulls() -> None:
     for schema in (Person, list[str]):
         traits = Traits(modes=("json_schema", "json_object", "text"))
         loop = Loop(Contract(schema), traits, "Who?")
@@ -171,7 +171,7 @@ ROOTS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("root", ROOTS)
-def test_a_root_that_is_no_object_is_wrapped_and_unwrapped(root: str) -> None:
+def test_a_root_that_is_not_an_object_is_wrapped_and_unwrapped(root: str) -> None:
     schema, data = ROOTS[root]
     contract = Contract(schema)
     answer, model = asked(contract, json.dumps({"value": data}))
@@ -192,7 +192,7 @@ def test_a_model_that_ignores_the_wrapper_is_accepted(root: str) -> None:
     assert (answer.outcome, answer.verdict.data) == ("accepted", data)
 
 
-def test_an_object_of_the_contract_with_a_value_of_its_own_is_not_opened() -> None:
+def test_an_object_of_the_contract_with_its_own_value_is_not_unwrapped() -> None:
     class Box(BaseModel):
         value: int
 
@@ -249,14 +249,14 @@ def test_a_null_of_one_alternative_stays_beside_another_that_may_leave_it_out() 
     assert (answer.outcome, answer.value) == ("accepted", [Counted(of=1), Named(of="a", note=None)])
 
 
-def test_findings_and_the_correction_speak_of_the_value_itself() -> None:
+def test_findings_and_the_correction_are_about_the_value_itself() -> None:
     answer, model = asked(Contract(list[int]), '{"value": [1, "x"]}', '{"value": [1, 2]}')
     assert answer.attempts[0].verdict.errors[0].path == "$[1]"
     assert '"value"' not in model.seen[1]["messages"][-1]["content"]
     assert (answer.outcome, answer.value) == ("repaired", [1, 2])
 
 
-def test_fields_are_asked_for_alone_under_a_wrapped_root() -> None:
+def test_single_fields_are_requested_under_a_wrapped_root() -> None:
     contract = Contract({"type": "array", "items": {"type": "integer", "minimum": 1}})
     answer, model = asked(contract, '{"value": [1, -2, 3]}', '{"$[1]": 2}', policy=Policy(repair="fields"))
     assert (answer.outcome, answer.value) == ("repaired", [1, 2, 3])
@@ -274,7 +274,7 @@ def test_fields_are_asked_for_alone_under_a_wrapped_root() -> None:
         ("prose", "prose"),
     ],
 )
-def test_wrappers_in_any_writing(text: str, inner: str) -> None:
+def test_wrappers_in_any_spelling(text: str, inner: str) -> None:
     assert unwrapped(text).rstrip() == inner
     for size in (1, 2, 3, 50):
         taking = Unwrapping()
@@ -295,7 +295,7 @@ def test_text_and_object_modes_are_asked_as_before() -> None:
 
     assert Contract(list[str]).ask(plain, "Which?").value == ["a"]
     answer, model = asked(Contract(list[str]), '["a"]', policy=Policy(modes=("json_object", "text")))
-    assert "response_format" not in model.seen[0]  # an object is not asked for where a list is wanted
+    assert "response_format" not in model.seen[0]  # an object is not requested if a list is wanted
     assert answer.value == ["a"]
 
 
@@ -303,7 +303,7 @@ def test_text_and_object_modes_are_asked_as_before() -> None:
 
 ABLE = [
     kind for kind in KINDS if not kind.startswith(("ollama", "langchain-openai", "pydantic-ai"))
-]  # Ollama has no choice of tools
+]  # Ollama has no tool choice
 TOOL = Policy(models=("m",), modes=("tool", "text"))
 
 
@@ -313,7 +313,7 @@ def name_of(contract: Contract) -> str:
 
 @pytest.mark.parametrize("kind", ABLE)
 @pytest.mark.parametrize("schema", [Person, list[str]])
-def test_the_value_is_had_as_the_arguments_of_one_tool(kind: str, schema: Any) -> None:
+def test_the_value_is_requested_as_the_arguments_of_one_tool(kind: str, schema: Any) -> None:
     given = {"name": "Ada", "age": 36, "city": "Rome", "tags": []} if schema is Person else {"value": ["a", "b"]}
     with ScriptedServer([Say("", (Call("reply", given, id="c1"),))]) as server:
         answer = run(kind, server, Contract(schema), policy=TOOL).answer
@@ -437,7 +437,7 @@ def test_a_model_that_writes_the_value_is_accepted() -> None:
     assert Contract(Person).ask(client, "Who?", memory=Memory()).value == Person(name="Ada")
 
 
-def test_a_provider_without_tools_goes_on_in_text() -> None:
+def test_a_provider_without_tools_continues_in_text() -> None:
     client = ToolClient()
     client.takes_tools = False
     loop = Loop(Contract(Person), client, "Who?", memory=Memory())
@@ -481,7 +481,7 @@ def test_a_value_of_placeholders_is_never_given(text: str, otherwise: Any) -> No
 
 
 @pytest.mark.parametrize("tag", [{"enum": ["<b>", "<i>", "<text>"]}, {"const": "<b>"}])
-def test_a_value_that_the_schema_names_is_no_placeholder(tag: dict[str, Any]) -> None:
+def test_a_value_in_the_schema_is_not_a_placeholder(tag: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"tag": tag, "of": {"type": "string"}}, "required": ["tag", "of"]}
     model = Model(['{"tag": "<b>", "of": "a word"}'])
     assert Contract(schema).ask(model.plain, "Which?").outcome == "accepted"

@@ -1,4 +1,4 @@
-"""Tools that must be called: the provider is told so, a model that answers in prose is told which, and a call can be had as data."""
+"""Required tool calls: the provider is asked to enforce them, a model that answers in prose gets a list of tools, and a call can be data."""
 
 import json
 from typing import Any
@@ -46,7 +46,7 @@ def ask(script: list[Any], contract: Contract = CONTRACT, **policy: Any) -> tupl
 
 @pytest.mark.spec("A4", "A6")
 @pytest.mark.parametrize(("language", "said"), [("en", "calls no tool"), ("es", "no llama a ninguna herramienta")])
-def test_a_model_that_answers_in_prose_is_told_which_tools_there_are(language: str, said: str) -> None:
+def test_a_model_that_answers_in_prose_gets_a_list_of_tools(language: str, said: str) -> None:
     answer, model = ask([PROSE, CALL], modes=("text",), language=language)
     assert (answer.outcome, [call.name for call in answer.calls]) == ("repaired", ["weather"])
     told = model.seen[1]["messages"][-1]["content"]
@@ -101,7 +101,7 @@ def test_arguments_that_stay_wrong_are_asked_for_as_data() -> None:
 
 
 @pytest.mark.parametrize("message", ["tool_choice: required is not supported", "Thinking may not be enabled when tool_choice forces tool use"])  # fmt: skip
-def test_a_provider_that_lets_no_call_be_forced_is_asked_without(message: str) -> None:
+def test_a_provider_that_cannot_force_calls_is_asked_without_it(message: str) -> None:
     with ScriptedServer([Fail(400, message), "Let me see.", "Let me see."], then=PROSE) as server:
         answer = CONTRACT.ask(server.url, "Rome?", Policy(models=("m",), repairs=0, deadline=None))
     assert [request.fields.get("tool_choice") for request in server.requests] == ["required", None]
@@ -130,7 +130,7 @@ def test_a_refusal_is_not_corrected_but_taken_to_the_next_model() -> None:
     assert answer.ok
 
 
-def test_each_provider_is_told_in_its_own_words() -> None:
+def test_each_provider_has_its_own_tool_choice() -> None:
     request = Request([{"role": "user", "content": "?"}], "m", tools=CONTRACT.tools, must_call=True)
     assert chat_parameters(request)["tool_choice"] == "required"
     assert message_parameters(request)["tool_choice"] == {"type": "any"}
@@ -145,7 +145,7 @@ def test_arguments_that_refer_to_definitions_of_their_own_are_not_put_into_anoth
 
 @pytest.mark.spec("A3")
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_an_envelope_is_told_of_tools_in_its_own_form(language: str) -> None:
+def test_an_envelope_describes_tools_in_its_own_form(language: str) -> None:
     contract = Contract.envelope(TOOLS)
     loop = Loop(contract, Traits(modes=("json_schema", "text")), "Rome?", Policy(language=language))
     loop.start()
@@ -159,7 +159,7 @@ def test_an_envelope_is_told_of_tools_in_its_own_form(language: str) -> None:
     assert loop.answer().calls[0].name == "weather"
 
 
-def test_an_envelope_that_must_call_is_told_so() -> None:
+def test_an_envelope_with_a_required_call_says_so() -> None:
     contract = Contract.envelope(TOOLS, calls={"required": True})
     answer, model = ask(['{"content": "Sunny."}', '{"toolCalls": [{"name": "weather", "arguments": {"city": "Rome"}}]}'], contract)  # fmt: skip
     assert (answer.outcome, answer.calls[0].name) == ("repaired", "weather")

@@ -1,4 +1,4 @@
-"""What providers send in place of a reply, through every real client: a verdict or a retry, never an exception."""
+"""Errors that providers send instead of a reply, through every real client: a verdict or a retry, never an exception."""
 
 import gc
 import json
@@ -51,7 +51,7 @@ BODIES["half a body"] = Raw('{"choices": [{"mess')
 
 @pytest.fixture
 def uncollected() -> Iterator[None]:
-    """No garbage is collected: a client of another test that is finalised deep inside a recursion cannot close itself, and warns."""
+    """Pause the garbage collector: another test's client that is finalised deep inside a recursion cannot close itself, and warns."""
     gc.disable()
     yield
     gc.enable()
@@ -75,10 +75,10 @@ def test_no_body_makes_a_client_raise(kind: str, body: str) -> None:
 @pytest.mark.spec("A8")
 @every
 @pytest.mark.parametrize("name", list(BODIES))
-def test_what_is_no_reply_is_followed_by_another_call(kind: str, name: str) -> None:
+def test_a_response_that_is_not_a_reply_is_followed_by_another_call(kind: str, name: str) -> None:
     with ScriptedServer([BODIES[name], GOOD]) as server:
         answer = run(kind, server, CONTRACT).answer
-    if answer.reason != "unreadable":  # a body of no known shape: another one would be read alike
+    if answer.reason != "unreadable":  # a body of unknown shape: another one would have the same result
         assert (answer.ok, answer.repairs) == (True, 0)
         assert len(answer.attempts) == 2
     first = answer.attempts[0]
@@ -87,7 +87,7 @@ def test_what_is_no_reply_is_followed_by_another_call(kind: str, name: str) -> N
 
 FILTERED = Say("", finish="filter")
 REFUSED = Say("", finish="refusal", refusal="I cannot help with that.")
-# Mistral and Ollama have no word for either, and only OpenAI and Anthropic have one for a refusal of the model.
+# Mistral and Ollama report neither, and only OpenAI and Anthropic report a refusal by the model.
 REFUSING = [
     (kind, step)
     for kind in KINDS
@@ -98,7 +98,7 @@ REFUSING = [
 
 @pytest.mark.spec("A9")
 @pytest.mark.parametrize(("kind", "step"), REFUSING)
-def test_a_refusal_is_not_asked_for_again(kind: str, step: Say) -> None:
+def test_after_a_refusal_the_model_is_not_asked_again(kind: str, step: Say) -> None:
     with ScriptedServer([step, GOOD]) as server:
         answer = run(kind, server, CONTRACT).answer
     assert (answer.outcome, answer.reason, len(server.requests)) == ("failed", "refusal", 1)
@@ -181,7 +181,7 @@ def test_a_reply_that_langchain_refuses_to_parse_is_judged(kind: str) -> None:
     assert first.reply.finish == "length"
 
 
-def test_an_exception_that_carries_a_reply_gives_it() -> None:
+def test_the_reply_in_an_exception_is_found() -> None:
     from openai import ContentFilterFinishReasonError, LengthFinishReasonError
     from openai.types.chat import ChatCompletion
 
@@ -195,7 +195,7 @@ def test_an_exception_that_carries_a_reply_gives_it() -> None:
     assert reply_in(ValueError("x")) is None
 
 
-# Exceptions of every SDK, made as the SDK makes them.
+# Exceptions of every SDK, made in the same way as in the SDK.
 
 
 def _mistral(status: int, body: str, headers: dict[str, str] | None = None) -> Exception:
@@ -320,7 +320,7 @@ RAISED: list[tuple[Any, str | None]] = [
 
 @pytest.mark.spec("A8")
 @pytest.mark.parametrize(("make", "kind"), RAISED)
-def test_exceptions_of_sdks_in_the_plans_words(make: Any, kind: str | None) -> None:
+def test_exceptions_of_sdks_become_failures(make: Any, kind: str | None) -> None:
     error = make()
     failure = failure_of(error)
     assert (failure and failure.kind) == kind, repr(error)
@@ -337,14 +337,14 @@ def test_the_wait_that_google_asks_for_is_read() -> None:
 
 @pytest.mark.spec("A8")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("ollama")])  # its SDK keeps no headers
-def test_the_wait_that_a_provider_asks_for_is_kept_to(kind: str) -> None:
+def test_the_wait_that_a_provider_asks_for_is_respected(kind: str) -> None:
     with ScriptedServer([Fail(429, "slow down", retry_after=3), GOOD]) as server:
         asked = run(kind, server, CONTRACT)
     assert asked.answer.outcome == "accepted"
     assert 3.0 <= asked.clock.waits[0] < 4.1
 
 
-def test_whether_a_call_was_sent_at_all_is_known() -> None:
+def test_unsent_calls_are_recognized() -> None:
     import httpx
 
     outer = type("APIConnectionError", (RuntimeError,), {})("Connection error.")
@@ -356,7 +356,7 @@ def test_whether_a_call_was_sent_at_all_is_known() -> None:
 
 
 class _Bad:
-    """A body that an SDK stumbles over, in a module of its name."""
+    """A body that an SDK cannot read, in a module with the SDK's name."""
 
     @staticmethod
     def raised(package: str, function: str, error: str = "KeyError('x')") -> BaseException:
@@ -379,13 +379,13 @@ class _Bad:
         ("mine", "parse_response", None),
     ],
 )
-def test_an_sdk_that_stumbles_over_a_reply_is_told_from_a_bug(package: str, function: str, kind: str | None) -> None:
+def test_an_sdks_error_about_a_reply_is_not_a_bug(package: str, function: str, kind: str | None) -> None:
     failure = failure_of(_Bad.raised(package, function))
     assert (failure and failure.kind) == kind
 
 
 def test_bytes_that_are_not_http_are_not_a_rejection() -> None:
-    """aiohttp gives its errors about such bytes the status 400."""
+    """aiohttp's errors about such bytes have the status 400."""
     from aiohttp.http_exceptions import LineTooLong, TransferEncodingError
 
     for error in (LineTooLong(b"x" * 100, 10), TransferEncodingError("zz")):

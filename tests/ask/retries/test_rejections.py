@@ -1,4 +1,4 @@
-"""What providers say when they reject something, as they say it, and how long they ask to wait."""
+"""The providers' original messages for rejections, and how long they ask to wait."""
 
 import json
 from datetime import UTC, datetime
@@ -187,7 +187,7 @@ def test_how_long_headers_ask_to_wait(headers: Any, seconds: float | None) -> No
 INFO = "type.googleapis.com/google.rpc.RetryInfo"
 
 
-def test_an_error_in_a_reply_that_says_nothing_rejects_nothing() -> None:
+def test_an_error_without_a_message_rejects_nothing() -> None:
     assert kind_of(None, "", "", "json_schema", retryable=False) == ("fatal", "")
     assert kind_of(400, "", "", "json_schema", retryable=False) == ("mode", "")
 
@@ -223,7 +223,7 @@ def test_how_long_a_body_asks_to_wait(body: Any, said: str, seconds: float | Non
 @pytest.mark.spec("A8")
 @pytest.mark.parametrize("kind", ["gemini", "gemini-async", "http", "openai"])
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
-def test_the_retry_info_of_google_is_kept_to(kind: str) -> None:
+def test_googles_retry_info_is_respected(kind: str) -> None:
     body = google("You exceeded your current quota.", "RESOURCE_EXHAUSTED", 429)
     body["error"]["details"] = [{"@type": INFO, "retryDelay": "37s"}]
     with ScriptedServer([Raw(json.dumps(body), status=429), GOOD]) as server:

@@ -1,4 +1,4 @@
-"""Making the calls of a turn: changed calls keep the order, tools of every kind run, and what they return is told as it is."""
+"""Making the calls of a turn: changed calls keep the order, all kinds of tools run, and their results are reported correctly."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ def statuses(run: Run[Any]) -> list[tuple[str, str, str]]:
 
 
 def both(order: dict[str, Any], script: list[Any], **options: Any) -> Iterator[Run[Any]]:
-    """The same run with both tools, asynchronously and not."""
+    """The same run with both tools, synchronous and asynchronous."""
 
     def plain(tool: Any) -> Any:
         return lambda n=0: asyncio.run(tool(n))
@@ -81,7 +81,7 @@ def paying(one: ToolCall) -> ToolCall | None:
     ],
     ids=["both changed", "after it", "before it"],
 )
-def test_only_once_holds_for_calls_that_a_hook_changes_in_one_reply(calls: list[Any], paid: list[Any]) -> None:
+def test_only_once_applies_to_calls_that_a_hook_changes_in_one_reply(calls: list[Any], paid: list[Any]) -> None:
     for run in both({"only_once": ["pay"]}, [calling(*calls), "Done."], on_call=paying):
         assert made == paid
         assert sorted(status for _, _, status in statuses(run)) == ["done", "refused"]
@@ -135,7 +135,7 @@ def test_arguments_that_a_hook_changes_in_place_are_judged_too() -> None:
     assert (made, run.calls[0].given.args, run.calls[0].call.args) == ([("pay", 2)], {"n": 1}, {"n": 2})
 
 
-def test_a_tool_cannot_change_what_it_was_called_with() -> None:
+def test_a_tool_cannot_change_its_recorded_arguments() -> None:
     reply = calling(call("look", days=[1, 2, 3]))
     run = Contract(tools=[DESCRIBED]).run(Model([reply, "Done."]), "Go.", tools={"look": lambda days: days.pop()})
     assert (run.calls[0].value, run.calls[0].given.args, run.calls[0].call.args) == (
@@ -185,7 +185,7 @@ def test_langchain_tools_can_be_given_by_name() -> None:
     assert Contract().run(Model([reply, "Rain."]), "Oslo?", tools={"weather": look_up}).calls[0].value == "Oslo: rain"
 
 
-def test_what_a_generator_yields_is_collected() -> None:
+def test_the_items_of_a_generator_are_collected() -> None:
     def rows() -> Iterator[int]:
         yield from (1, 2)
 
@@ -202,7 +202,7 @@ def test_what_a_generator_yields_is_collected() -> None:
     assert plain.calls[1].text == "TypeError: pages is asynchronous; use aexecute(), or arun()"
 
 
-def test_a_tool_that_cancels_itself_has_failed_and_the_run_goes_on() -> None:
+def test_a_tool_that_cancels_itself_has_failed_and_the_run_continues() -> None:
     async def awaited() -> None:
         raise asyncio.CancelledError
 
@@ -254,7 +254,7 @@ class Order(BaseModel):
         return item
 
 
-def test_validators_get_the_context_where_a_function_stands_behind_a_definition() -> None:
+def test_validators_get_the_context_if_a_definition_has_a_function() -> None:
     def buy(order: Order) -> str:
         return order.item
 
@@ -310,7 +310,7 @@ def test_an_error_that_a_tool_returns_is_a_failure_with_every_provider(provider:
     assert [found.code for found in again.errors] == ["T008"], "the messages say the same to whoever reads them later"
 
 
-def test_events_say_what_failed_and_not_what_a_tool_says() -> None:
+def test_events_name_what_failed_without_the_tools_text() -> None:
     def fetch() -> str:
         """Fetch a page."""
         return "Error: password=hunter2"
@@ -333,7 +333,7 @@ def test_half_of_a_surrogate_pair_does_not_end_a_run() -> None:
 
 
 @pytest.mark.spec("T6")
-def test_a_history_in_the_context_stands_for_the_messages_as_in_ask() -> None:
+def test_a_history_in_the_context_replaces_the_messages_as_in_ask() -> None:
     contract = Contract(tools=[look], order={"at_most": {"look": 2}})
     messages = [
         {"role": "user", "content": "Go."}, calling(call("look", "a")), {"role": "tool", "tool_call_id": "a", "content": "seen"},

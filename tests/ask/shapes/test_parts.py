@@ -1,4 +1,4 @@
-"""Images and files as parts of messages: where they come from, what they are, and what is refused."""
+"""Images and files as parts of messages: their sources, their types, and the errors."""
 
 import pickle
 from pathlib import Path
@@ -28,11 +28,11 @@ KINDS = {
 
 
 @pytest.mark.parametrize("media_type", KINDS)
-def test_the_content_says_what_it_is(media_type: str) -> None:
+def test_the_content_determines_the_type(media_type: str) -> None:
     assert File(KINDS[media_type]).media_type == media_type
 
 
-def test_the_content_is_believed_before_the_name(tmp_path: Path) -> None:
+def test_the_content_has_priority_over_the_name(tmp_path: Path) -> None:
     path = tmp_path / "picture.jpg"
     path.write_bytes(PNG)
     part = Image(path)
@@ -40,7 +40,7 @@ def test_the_content_is_believed_before_the_name(tmp_path: Path) -> None:
     assert Image(str(path)) == part
 
 
-def test_a_name_says_what_the_content_does_not(tmp_path: Path) -> None:
+def test_the_name_determines_the_type_if_the_content_does_not(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(b"a,b\n1,2\n")
     assert File(path).media_type == "text/csv"
@@ -53,7 +53,7 @@ def test_a_url_is_not_fetched() -> None:
     assert Image("https://example.com/cat").media_type == ""
 
 
-def test_a_data_url_is_read_at_once() -> None:
+def test_a_data_url_is_read_immediately() -> None:
     assert Image(Image(PNG).data_url).data == PNG
     assert File("data:text/plain,caf%C3%A9").data == "café".encode()
 
@@ -69,7 +69,7 @@ def test_a_data_url_is_read_at_once() -> None:
         (lambda: Image("data:image/png;base64"), "this one has no comma"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_when_it_is_made(make: object, error: str) -> None:
+def test_an_invalid_part_is_refused_when_it_is_made(make: object, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         make()  # type: ignore[operator]
 
@@ -109,7 +109,7 @@ def test_messages_with_parts_are_read_as_before() -> None:
     assert question_in([message]) == "What is this?"
 
 
-def test_a_callable_gets_parts_in_openais_form_and_everything_else_as_it_came() -> None:
+def test_a_callable_gets_parts_in_openais_form_and_everything_else_unchanged() -> None:
     own = {
         "role": "user",
         "content": [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}],
@@ -121,7 +121,7 @@ def test_a_callable_gets_parts_in_openais_form_and_everything_else_as_it_came() 
     assert given[1]["content"][1] == Image(PNG)
 
 
-def test_a_cache_tells_one_image_from_another() -> None:
+def test_a_cache_distinguishes_images() -> None:
     seen: list[int] = []
 
     def model(messages: object) -> str:
@@ -143,7 +143,7 @@ def test_a_text_file_is_sent_as_text() -> None:
     assert message["content"][1] == {"type": "text", "text": "notes.txt:\n\none\ntwo"}
 
 
-def test_a_model_that_reads_text_alone() -> None:
+def test_a_model_that_reads_only_text() -> None:
     (message,) = as_texts([{"role": "user", "content": ["Read:", File(b"one", name="a.txt")]}], "the local model")
     assert message == {"role": "user", "content": "Read:\n\na.txt:\n\none"}
     with pytest.raises(MessageError, match=r"messages\[0\]\.content\[0\]: the local model does not take <Image"):

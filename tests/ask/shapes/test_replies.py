@@ -1,4 +1,4 @@
-"""Replies said again: thinking, signatures and encrypted items go back as they came, in re-asks, histories and next messages."""
+"""Replies that are sent back: thinking, signatures and encrypted items stay unchanged in repairs, histories and next messages."""
 
 import asyncio
 import base64
@@ -24,7 +24,7 @@ from trueup.testing.server import ScriptedServer
 
 pytestmark = [
     pytest.mark.spec("A14"),
-    # google-genai warns of its own aiohttp session
+    # google-genai's aiohttp session causes a warning
     pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),
 ]
 PING = {
@@ -35,7 +35,7 @@ CONTRACT = Contract(tools=[PING])
 THOUGHT = "The user wants a host."
 WRONG = Say("I look.", (Call("ping", {"host": "a"}, id="call_1"),), thinking=THOUGHT, piece=6)
 RIGHT = Say("", (Call("ping", {"host": "abc"}, id="call_2"),), thinking=THOUGHT, piece=6)
-# What must come back: what the provider sent, in its own words.
+# The parts that must be sent back unchanged, by provider.
 MARKS = {
     "anthropic": {"type": "thinking", "thinking": THOUGHT, "signature": "scripted"},
     "gemini": "c2NyaXB0ZWQ=",
@@ -46,7 +46,7 @@ THINKING = [kind for kind in KINDS if not kind.startswith(("cohere", "langchain-
 
 
 def sent_back(kind: str, body: dict[str, Any]) -> bool:
-    """Whether a request holds the thinking of the reply before, where its provider wants it."""
+    """Whether a request contains the thinking of the previous reply in the place that its provider requires."""
     protocol = KINDS[kind].protocol
     if protocol == "anthropic":
         spoken = next(message for message in body["messages"] if message["role"] == "assistant")
@@ -78,7 +78,7 @@ def test_a_refused_call_goes_back_with_the_thinking_before_it(kind: str) -> None
     assert sent_back(kind, bodies[1])
 
 
-# A fault that only the whole reply has, so that the stream is read to its end.
+# Only the whole reply can have this fault, so the stream is read to its end.
 ORDERED = Contract(tools=[PING, {"name": "login"}], order={"requires": {"ping": ["login"]}})
 EARLY = Say("I look.", (Call("ping", {"host": "abc"}, id="call_1"),), thinking=THOUGHT, piece=6)
 FIRST = Say("", (Call("login", {}, id="call_2"),), thinking=THOUGHT, piece=6)
@@ -162,7 +162,7 @@ def test_blocks_go_back_unchanged_and_in_their_order() -> None:
         json.dumps(message)
 
 
-def test_what_stands_in_place_of_a_reply_keeps_the_thinking_before_it() -> None:
+def test_a_replacement_of_a_reply_keeps_the_thinking_before_it() -> None:
     raw = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [
         {"type": "thinking", "thinking": "One.", "signature": "s1"},
         {"type": "tool_use", "id": "t1", "name": "ping", "input": {"host": "abc"}}]}  # fmt: skip
@@ -211,7 +211,7 @@ CALLS = [{"id": "c1", "type": "function", "function": {"name": "ping", "argument
 
 def test_reasoning_goes_back_with_calls_and_not_without() -> None:
     (with_call,) = said(read(chat(content=None, reasoning_content="", tool_calls=CALLS)).reply, "openai")
-    assert with_call["reasoning_content"] == ""  # an empty one is asked for as well
+    assert with_call["reasoning_content"] == ""  # an empty one is also required
     (plain,) = said(read(chat(content="Hi", reasoning_content="Hm.")).reply, "openai")
     assert plain == {"role": "assistant", "content": "Hi"}
     details = [{"type": "reasoning.encrypted", "data": "x"}]
@@ -219,7 +219,7 @@ def test_reasoning_goes_back_with_calls_and_not_without() -> None:
     assert open_router["reasoning_details"] == details
 
 
-def test_what_stands_beside_a_call_goes_back_with_it_also_from_a_stream() -> None:
+def test_additional_members_of_a_call_are_sent_back_also_from_a_stream() -> None:
     signed = {"extra_content": {"google": {"thought_signature": "abc"}}}
     (message,) = said(read(chat(content=None, tool_calls=[{**CALLS[0], **signed}])).reply, "openai")
     assert message["tool_calls"] == [{**CALLS[0], **signed}]
@@ -235,11 +235,11 @@ def test_what_stands_beside_a_call_goes_back_with_it_also_from_a_stream() -> Non
     assert said(read(chunks).reply, "openai") == [message]
 
 
-def test_mistrals_thinking_stands_in_the_content() -> None:
+def test_mistrals_thinking_is_in_the_content() -> None:
     from mistralai.client.models import ChatCompletionResponse
 
     content = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": "I look."}]
-    calls = [{**CALLS[0], "id": "D681PevKs"}]  # nine letters and digits, as Mistral writes and wants them
+    calls = [{**CALLS[0], "id": "D681PevKs"}]  # nine letters and digits, as Mistral writes and requires
     body = {**chat(content=content, tool_calls=calls), "id": "1", "object": "chat.completion", "model": "m",
             "created": 1, "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}  # fmt: skip
     body["choices"][0]["index"] = 0
@@ -249,7 +249,7 @@ def test_mistrals_thinking_stands_in_the_content() -> None:
     assert as_mistral([message]) == [message]
 
 
-def test_a_message_of_langchain_is_itself() -> None:
+def test_a_langchain_message_is_sent_back_itself() -> None:
     from langchain_core.messages import AIMessage, AIMessageChunk
 
     blocks: list[Any] = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Hi"}]
@@ -260,7 +260,7 @@ def test_a_message_of_langchain_is_itself() -> None:
     assert whole.content == "Hello"
 
 
-def test_the_raw_reply_is_not_changed_and_an_answer_travels() -> None:
+def test_the_raw_reply_is_not_changed_and_an_answer_can_be_pickled() -> None:
     raw = {"type": "message", "role": "assistant", "stop_reason": "end_turn", "content": [
         {"type": "thinking", "thinking": "One.", "signature": "s1"}, {"type": "text", "text": "Hi."}]}  # fmt: skip
     before = copy.deepcopy(raw)
@@ -287,7 +287,7 @@ def test_a_reply_made_by_hand_is_a_plain_message(provider: str, message: dict[st
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.endswith("-async")])
-def test_a_text_that_came_in_pieces_is_one_text_for_every_provider(kind: str) -> None:
+def test_a_text_in_pieces_is_one_text_for_every_provider(kind: str) -> None:
     text = "Somewhere in the middle of a word."
     with ScriptedServer([Say(text, thinking=THOUGHT, piece=5)]) as server:
         client, clock = KINDS[kind].make(server), StageClock()

@@ -1,4 +1,4 @@
-"""Messages given in one provider's form, for every provider: system, text, images, files, calls and their results."""
+"""Messages in one provider's form, converted for every provider: system, text, images, files, calls and their results."""
 
 import copy
 import json
@@ -22,7 +22,7 @@ from trueup.ask.shapes.responses import as_responses
 from trueup.testing.script import Say
 from trueup.testing.server import ScriptedServer
 
-# google-genai warns of its own aiohttp session
+# google-genai's aiohttp session causes a warning
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(16))
 PICTURE = Image(PNG)
@@ -61,7 +61,7 @@ def test_a_conversation_in_openais_form_reaches_every_provider(kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.endswith("-async")])
-def test_an_image_of_ours_reaches_every_provider(kind: str) -> None:
+def test_a_trueup_image_reaches_every_provider(kind: str) -> None:
     with ScriptedServer([Say("A cat.")]) as server:
         asked = run(kind, server, Contract(), [{"role": "user", "content": ["What is it?", Image(PNG)]}])
         sent = server.requests[0].body
@@ -79,7 +79,7 @@ def test_anthropic() -> None:
         {"type": "tool_use", "id": "call_1", "name": "find", "input": {"what": "cat"}},
         {"type": "tool_use", "id": "call_2", "name": "count", "input": {}},
     ]
-    # all results of a turn are one message, as the protocol wants
+    # all results of a turn are one message, as the protocol requires
     assert messages[2] == {"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "call_1", "content": "a cat"},
         {"type": "tool_result", "tool_use_id": "call_2", "content": "three"},
@@ -98,7 +98,7 @@ def test_gemini() -> None:
     assert contents[2]["parts"][0]["function_response"]["response"] == {"output": "a cat"}
 
 
-def test_gemini_keeps_signatures_however_they_are_written() -> None:
+def test_gemini_keeps_signatures_in_any_spelling() -> None:
     signed = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
     google = {**signed, "extra_content": {"google": {"thought_signature": "YWJj"}}}
     litellm = {**signed, "provider_specific_fields": {"thought_signature": "YWJj"}}
@@ -109,7 +109,7 @@ def test_gemini_keeps_signatures_however_they_are_written() -> None:
     assert as_gemini([rest])[1][0]["parts"][0]["thought_signature"] == b"abc"
 
 
-def test_bedrock_takes_turns() -> None:
+def test_bedrock_roles_alternate() -> None:
     system, messages = as_bedrock(OPENAI)
     assert system == [{"text": "Be kind."}]
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
@@ -141,7 +141,7 @@ def test_responses() -> None:
 
 @pytest.mark.spec("A14")
 @pytest.mark.parametrize("target", CONVERTERS)
-def test_what_is_in_the_shape_already_stays_as_it_is(target: str) -> None:
+def test_messages_in_the_targets_shape_are_unchanged(target: str) -> None:
     convert = CONVERTERS[target]
     once = convert(OPENAI)
     assert convert(once) == once
@@ -160,7 +160,7 @@ def test_from_each_form_to_each_other(source: str, target: str) -> None:
     assert len([message for message in back if message.get("role") == "tool"]) == 2
 
 
-def test_system_messages_keep_their_authority_wherever_they_stand() -> None:
+def test_system_messages_keep_their_authority_in_any_place() -> None:
     later = [{"role": "user", "content": "Hi"}, {"role": "system", "content": "Be brief."}]
     assert as_anthropic(later)[0] == [{"type": "text", "text": "Be brief."}]
     assert as_gemini(later)[0] == "Be brief."
@@ -210,23 +210,23 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_a_provider_cannot_take_is_said_before_anything_is_sent(case: str) -> None:
+def test_a_part_that_a_provider_cannot_take_raises_before_anything_is_sent(case: str) -> None:
     convert, messages, error = REFUSED[case]
     with pytest.raises(MessageError, match=error):
         convert(messages)
 
 
-def test_nothing_is_sent_that_cannot_be_said() -> None:
+def test_invalid_messages_raise_before_anything_is_sent() -> None:
     with ScriptedServer([Say("never")]) as server:
         with pytest.raises(MessageError, match="Ollama does not take"):
             run("ollama", server, Contract(), PAPER)
         assert server.requests == []
 
 
-# -- what SDKs hand out, given back -----------------------------------------------------------------
+# -- objects from SDKs, sent back -------------------------------------------------------------------
 
 
-def test_a_response_of_anthropic_is_given_back_with_its_thinking() -> None:
+def test_an_anthropic_response_is_sent_back_with_its_thinking() -> None:
     from anthropic.types import Message
 
     content: list[Any] = [
@@ -244,7 +244,7 @@ def test_a_response_of_anthropic_is_given_back_with_its_thinking() -> None:
     assert message == {"role": "assistant", "content": content}
 
 
-def test_messages_of_chat_sdks_keep_what_their_provider_wants_back() -> None:
+def test_messages_of_chat_sdks_keep_the_members_that_their_provider_requires() -> None:
     import cohere
     from openai.types.chat import ChatCompletionMessage
 
@@ -260,7 +260,7 @@ def test_messages_of_chat_sdks_keep_what_their_provider_wants_back() -> None:
     assert "tool_plan" not in as_openai([planned])[0]
 
 
-def test_items_of_the_responses_api_stay_as_they_came() -> None:
+def test_items_of_the_responses_api_are_unchanged() -> None:
     from openai.types.responses import ResponseFunctionWebSearch, ResponseReasoningItem
 
     reasoning = ResponseReasoningItem(id="r", summary=[], type="reasoning", encrypted_content="x")
@@ -269,7 +269,7 @@ def test_items_of_the_responses_api_stay_as_they_came() -> None:
     items = as_responses([reasoning, search])
     assert items[0] == {"id": "r", "summary": [], "type": "reasoning", "encrypted_content": "x"}
     assert items[1]["type"] == "web_search_call"
-    for target in ("openai", "anthropic", "gemini"):  # what the provider ran itself is nothing that another one takes
+    for target in ("openai", "anthropic", "gemini"):  # other providers do not take calls that the provider ran itself
         assert len(CONVERTERS[target]([reasoning, search, {"role": "user", "content": "Go on."}])[-1]) == 2
 
 
@@ -345,7 +345,7 @@ def test_thinking_of_cohere_and_of_mistral_is_not_mixed_up() -> None:
     assert (as_cohere([cohere, mistral]), as_mistral([cohere, mistral])) == ([cohere, plain], [plain, mistral])
 
 
-def test_documents_of_cohere_and_images_of_ollama_are_known() -> None:
+def test_documents_of_cohere_and_images_of_ollama_are_read() -> None:
     document = {"role": "tool", "tool_call_id": "c1", "content": [{"type": "document", "document": {"data": "a cat"}}]}
     assert as_cohere([document]) == [document]
     assert as_openai([document]) == [{"role": "tool", "tool_call_id": "c1", "content": "a cat"}]
@@ -355,7 +355,7 @@ def test_documents_of_cohere_and_images_of_ollama_are_known() -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_on_a_ladder_the_next_rung_is_asked_where_one_cannot_take_the_messages(streamed: bool) -> None:
+def test_the_next_rung_is_asked_if_one_cannot_take_the_messages(streamed: bool) -> None:
     with ScriptedServer([Say("Read.")]) as server:
         first, second = KINDS["ollama"].make(server), KINDS["openai"].make(server)
         with closing(first), closing(second):

@@ -1,4 +1,4 @@
-"""Instructions: the words that `ask` sends, for everyone who calls a model themselves."""
+"""Instructions: the texts that `ask` sends, for people who call a model themselves."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -40,7 +40,7 @@ def test_a_server_receives_exactly_these_words_for_an_envelope(calls: Any) -> No
     assert "Puedes llamar a estas herramientas" in contract.instructions()
 
 
-def test_tools_that_the_provider_is_told_of_can_be_left_out() -> None:
+def test_tools_that_the_provider_gets_can_be_left_out() -> None:
     contract = Contract(SCHEMA, tools=TOOLS)
     reply = {"name": "Ada", "age": 1}
     assert sent(contract, Policy(instruct="always"), reply) == contract.instructions(tools=False)
@@ -86,14 +86,14 @@ class Person(BaseModel):
 
 @pytest.mark.parametrize("form", ["json-schema", "typescript"])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_all_that_a_type_says_is_there(form: Any, language: str) -> None:
+def test_everything_in_a_type_is_shown(form: Any, language: str) -> None:
     text = Contract(Person).instructions(form, language)
     for said in ("The full name.", "^[A-Z]", "150", "18", "Address", "Person", "street", "null", "string"):
         assert said in text
     assert text.startswith("Reply with one JSON" if language == "en" else "Responde con un único valor JSON")
 
 
-def test_a_long_json_schema_is_whole() -> None:
+def test_a_long_json_schema_is_complete() -> None:
     schema = {"type": "object", "properties": {f"field_{n}": {"oneOf": [SCHEMA, {"type": "null"}]} for n in range(100)}}
     text = Contract(schema).instructions("json-schema")
     assert text.count('"minimum":0') == 100
@@ -102,14 +102,14 @@ def test_a_long_json_schema_is_whole() -> None:
 @pytest.mark.parametrize(
     ("form", "meant"), [("typescrpt", "typescript"), ("json_schema", "json-schema"), ("yaml", None), (None, None)]
 )
-def test_an_unknown_format_is_told_with_those_there_are(form: Any, meant: str | None) -> None:
+def test_the_message_for_an_unknown_format_lists_the_known_ones(form: Any, meant: str | None) -> None:
     with pytest.raises(ValueError, match="format is one of form, json-schema, typescript; got") as raised:
         Contract(SCHEMA).instructions(form)
     assert (f"did you mean {meant!r}?" in str(raised.value)) == (meant is not None)
 
 
 @pytest.mark.parametrize(("language", "meant"), [("eng", "en"), ("esp", "es"), ("klingon", None)])
-def test_an_unknown_language_is_told_with_those_there_are(language: str, meant: str | None) -> None:
+def test_the_message_for_an_unknown_language_lists_the_known_ones(language: str, meant: str | None) -> None:
     with pytest.raises(ValueError, match="there are words for en, es") as raised:
         Contract(SCHEMA).instructions(language=language)
     assert (f"did you mean {meant!r}?" in str(raised.value)) == (meant is not None)
@@ -176,7 +176,7 @@ def test_a_type_that_refers_to_itself_is_shown_as_a_schema(language: str) -> Non
 
 
 def test_only_a_json_schema_is_called_one() -> None:
-    """A schema that is too long to send is shown as a form, and the words say so."""
+    """A schema that is too long to send is shown as a form, and the text calls it a form."""
     arms = [{"properties": {f"a_name_{n}": {"type": "string"}}, "required": [f"a_name_{n}"]} for n in range(2000)]
     text = Contract({"oneOf": arms}).instructions()
     assert len(text) < 20_000
@@ -184,13 +184,13 @@ def test_only_a_json_schema_is_called_one() -> None:
     assert "JSON Schema" not in text
 
 
-def test_values_that_hold_commas_are_told_apart() -> None:
+def test_values_with_commas_are_distinguishable() -> None:
     text = Contract({"enum": ["a, b", "a", "b"]}).instructions()
     assert text.endswith('<one of "a, b", "a", "b">')
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_line_break_in_a_name_or_a_pattern_begins_no_new_rule(form: Any) -> None:
+def test_a_line_break_in_a_name_or_a_pattern_does_not_begin_a_new_rule(form: Any) -> None:
     odd = "a\n- b: leave it out\u2028"
     schema = {"properties": {odd: {"type": "string", "pattern": "^x\n$", "description": "one\n- two"}}}
     lines = Contract(schema).instructions(form).splitlines()
@@ -199,7 +199,7 @@ def test_a_line_break_in_a_name_or_a_pattern_begins_no_new_rule(form: Any) -> No
         assert any(r"^x\n$" in line for line in lines)
 
 
-def test_a_long_description_of_a_tool_is_whole() -> None:
+def test_a_long_description_of_a_tool_is_complete() -> None:
     tool = {"name": "book", "description": WORDS, "parameters": {"type": "object"}}
     assert WORDS in Contract(tools=[tool]).instructions()
 

@@ -29,5 +29,5 @@ def test_a_path_in_a_call(path: str, origin: str, expected: str) -> None:
     assert shown(path, verdict("ping", "ping", "look", origin=origin)) == expected
 
 
-def test_where_calls_belong_into_the_value_they_are_named_so() -> None:
+def test_calls_in_the_value_have_their_path_there() -> None:
     assert shown("$.calls", Verdict(Reply()), inside=True) == "$.toolCalls"

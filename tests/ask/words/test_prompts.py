@@ -1,6 +1,6 @@
-"""Prompts stay what they are: a study measured them, so every word that a model is sent is compared with the file beside this one.
+"""Prompts do not change: a study measured them, so every text that is sent to a model is compared with the file next to this one.
 
-`pytest --update-snapshots` writes the file again; a changed prompt is to be measured again as well (docs/asking-study.md).
+`pytest --update-snapshots` writes the file again; a changed prompt must also be measured again (docs/asking-study.md).
 """
 
 import json
@@ -63,7 +63,7 @@ EVENT = {
 PING = {"name": "ping", "description": "Says whether the service is up.", "parameters": {"type": "object"}}
 TOOLS = [BOOK, PING]
 
-# Name: contract, how the model is reached, options of the policy, the replies it gives.
+# Name: contract, kind of client, options of the policy, the model's replies.
 ASKS: dict[str, tuple[Contract, str, dict[str, Any], list[str]]] = {
     "flat": (Contract(SCHEMA), "plain", {}, ['{"name": "Ada", "age": "x"}', '{"name": "Ada", "age": 1}']),
     "flat, in Spanish": (Contract(SCHEMA, language="es"), "plain", {}, ['{"age": 1}', '{"name": "Ada", "age": 1}']),
@@ -136,7 +136,7 @@ ASKS: dict[str, tuple[Contract, str, dict[str, Any], list[str]]] = {
 
 
 def prompts(name: str) -> list[Any]:
-    """All messages that a model is sent in one of the asks."""
+    """All messages that are sent to a model in one of the asks."""
     contract, how, options, script = ASKS[name]
     clock, model = StageClock(), Model(script)
     call = model.plain if how == "plain" else model
@@ -147,7 +147,7 @@ def prompts(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ASKS)
-def test_no_word_of_a_prompt_has_changed(name: str, request: pytest.FixtureRequest) -> None:
+def test_prompts_have_not_changed(name: str, request: pytest.FixtureRequest) -> None:
     kept = json.loads(SNAPSHOT.read_text("utf-8")) if SNAPSHOT.exists() else {}
     sent = prompts(name)
     if request.config.getoption("--update-snapshots"):

@@ -1,4 +1,4 @@
-"""Types in the style of TypeScript: everything that a schema says is there, each place once."""
+"""Types in the style of TypeScript: they contain everything in a schema, each place once."""
 
 import re
 from typing import Any

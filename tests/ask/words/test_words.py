@@ -1,4 +1,4 @@
-"""What is said to a model: faults it can act on, hints by defect, a quotation that cannot become an instruction."""
+"""The texts for a model: faults it can act on, hints for defects, and a quotation that cannot become an instruction."""
 
 import re
 import unicodedata
@@ -25,7 +25,7 @@ CONTRACT = Contract(SCHEMA)
 
 
 def told(reply: Any, contract: Contract = CONTRACT, **options: Any) -> str:
-    """The last message that a model gets when it first replied so."""
+    """The last message of the request after this reply."""
     clock = StageClock()
     model = Model([reply, '{"name": "Ada", "age": 1}'])
     ask(contract, model.plain, "Who?", Policy(**options), clock=clock, wait=clock.wait, memory=Memory())
@@ -57,13 +57,13 @@ def told(reply: Any, contract: Contract = CONTRACT, **options: Any) -> str:
         ({"properties": {"c": {"pattern": "^[A-Z]$"}}}, '{"c": "abc"}', "Expected text that matches ^[A-Z]$"),
     ],
 )
-def test_faults_are_told_in_words_a_model_can_act_on(schema: Any, value: str, line: str) -> None:
+def test_faults_are_worded_so_that_a_model_can_act_on_them(schema: Any, value: str, line: str) -> None:
     verdict = Contract(schema, coerce="off").check(value)
     assert line in fault_lines(verdict.errors, EN, 8, verdict=verdict, schema=schema)
 
 
 @pytest.mark.spec("A4")
-def test_at_most_so_many_faults_are_told_the_best_first() -> None:
+def test_the_number_of_faults_is_limited_and_the_best_come_first() -> None:
     schema = {"properties": {f"f{n}": {"type": "integer"} for n in range(9)}}
     verdict = Contract(schema).check("{" + ", ".join(f'"f{n}": "x"' for n in range(9)) + "}")
     lines = fault_lines(verdict.errors, EN, 3, verdict=verdict, schema=schema).splitlines()
@@ -86,19 +86,19 @@ def test_at_most_so_many_faults_are_told_the_best_first() -> None:
         ('{"name": None, "age": "x"}', "literal"),
     ],
 )
-def test_hints_follow_from_the_defects_that_were_seen(reply: str, defect: str) -> None:
+def test_hints_depend_on_the_defects(reply: str, defect: str) -> None:
     assert defect in defects(CONTRACT.check(reply))
     assert EN.hints[defect] in told(reply)
 
 
 @pytest.mark.spec("A5")
-def test_hints_do_not_follow_from_words_in_the_reply() -> None:
+def test_hints_do_not_depend_on_words_in_the_reply() -> None:
     reply = '{"name": "a ``` fence, a <tag>, a trailing comma ,} and \'quotes\'", "age": "x"}'
     assert defects(CONTRACT.check(reply)) == []
 
 
 @pytest.mark.spec("A5")
-def test_a_reply_that_was_cut_is_to_be_shorter_and_nothing_else() -> None:
+def test_the_correction_of_a_cut_reply_only_asks_for_a_shorter_one() -> None:
     reply = {"choices": [{"message": {"content": '```json\n{"name": "Ada Love'}, "finish_reason": "length"}]}
     said = told(reply)
     assert said.count(EN.hints["truncated"].removeprefix("- ")) == 1
@@ -119,7 +119,7 @@ def test_the_repair_prompt_has_all_its_parts() -> None:
 
 @pytest.mark.spec("A6")
 @given(text=st.text(st.sampled_from("ae\u0301\u200d👩🏽🚀\ufe0f "), max_size=80), limit=st.integers(0, 80))
-def test_a_cut_parts_no_letter_from_its_accents(text: str, limit: int) -> None:
+def test_a_cut_does_not_separate_a_letter_from_its_accents(text: str, limit: int) -> None:
     kept = cut(text, limit)
     assert text.startswith(kept)
     assert len(kept) <= limit
@@ -167,7 +167,7 @@ def test_a_quoted_reply_cannot_end_its_fence_nor_seed_a_tag(attack: str, chance:
 
 
 @pytest.mark.spec("X43")
-def test_the_length_of_the_fence_cannot_be_known_beforehand() -> None:
+def test_the_length_of_the_fence_cannot_be_predicted() -> None:
     lengths = {len(quote("x", 100, "…", chance / 50).fence) for chance in range(50)}
     assert len(lengths) > 15
 
@@ -187,7 +187,7 @@ def test_every_language_has_every_template(language: str) -> None:
     assert set(words.hints) == set(EN.hints)
 
 
-def test_words_are_said_in_the_contracts_language_or_the_policys() -> None:
+def test_texts_are_in_the_contracts_language_or_the_policys() -> None:
     spanish = Contract(SCHEMA, language="es")
     assert "Tu respuesta no es válida" in told('{"name": "Ada", "age": "x"}', spanish)
     assert 'Campo "age": se esperaba número entero, se recibió texto.' in told('{"name": "Ada", "age": "x"}', spanish)
@@ -253,7 +253,7 @@ def test_the_form_of_a_schema_that_refers_to_itself_ends() -> None:
         }
     }
     wide["$ref"] = "#/$defs/n"  # type: ignore[assignment]
-    assert len(format_text(wide, EN)) < 40_000  # 30 fields in 30 fields in 30: it is not written out
+    assert len(format_text(wide, EN)) < 40_000  # 30 fields at each of three levels: not written out
     assert shape({"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}}) == "<…>"
 
 
@@ -324,7 +324,7 @@ def test_a_schema_that_a_form_cannot_show_is_shown_itself() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_a_form_that_is_given_back_is_no_value(language: str) -> None:
+def test_a_form_that_is_returned_is_not_a_value(language: str) -> None:
     clock = StageClock()
     form = shape(SCHEMA, shipped(language).types).replace("<integer>", "5").replace("<número entero>", "5")
     model = Model([form, '{"name": "Ada", "age": 1}'])

@@ -91,7 +91,7 @@ def _refusal(call: Any, home: str) -> str:
     if home == "botocore" and (service := _service(call)):
         return f"cannot ask the boto3 client of {service!r}: {_INSTEAD[home]}"
     if home:
-        return f"cannot ask a {type(call).__name__} of {home}: {_INSTEAD[home]}"
+        return f"cannot ask {type(call).__name__} of {home}: {_INSTEAD[home]}"
     return f"cannot ask an object of type {type(call).__name__}: {_OTHERS}"
 
 

@@ -1,7 +1,7 @@
-"""Making the calls of one turn: one after the other, or side by side in an event loop. Calls enter, parts leave as things happen.
+"""Makes the calls of one turn, one after the other, or concurrently in an event loop. Takes calls; yields parts as they happen.
 
-A hook may veto or change a call before it is made; a changed one is judged again. Tools that the contract's order names run one after
-the other, in the order of the reply. When the time is over or the caller cancels, a call under way is given up, and the rest is not made.
+A hook may veto or change a call before it is made; a changed call is judged again. Tools in the contract's order rules run one after
+the other, in the order of the reply. If the time is over or the caller cancels, running calls are given up, and the rest are not made.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ Hook = Callable[[ToolCall], Any]
 def make(
     turns: Turns[Any], calls: Sequence[ToolCall], on_call: Hook | None, cancel: Cancel | None
 ) -> Iterator[RunPart]:
-    """Make calls one after the other; what came of all of them is booked at the end."""
+    """Make calls one after the other; all results are recorded at the end."""
     made: list[Called] = []
     yield from _told(turns)
     for call in calls:
         decided = _unasked(turns, call, made) or _asked(turns, call, made, on_call)
-        if isinstance(decided, ToolCall) and _is_over(turns, cancel):  # a hook may take its time
+        if isinstance(decided, ToolCall) and _is_over(turns, cancel):  # a hook may take long
             decided = turns.stopped(call, running=False)
         if isinstance(decided, ToolCall):
             yield RunPart("call", turns.turn, call=decided)
@@ -41,7 +41,7 @@ def make(
 
 
 def _is_over(turns: Turns[Any], cancel: Cancel | None = None) -> bool:
-    """Whether nothing more is to be begun; the run is stopped then."""
+    """Whether no more calls may be started; then the run is stopped."""
     if cancel is not None and cancel.is_set():
         turns.stop("cancelled")
     elif turns.time_left() == 0.0:
@@ -50,7 +50,7 @@ def _is_over(turns: Turns[Any], cancel: Cancel | None = None) -> bool:
 
 
 def _asked(turns: Turns[Any], call: ToolCall, made: list[Called], on_call: Hook | None) -> ToolCall | Called:
-    """The call to make after the hook was asked, or that it is not made."""
+    """The call to make after asking the hook, or its result if it must not be made."""
     if on_call is None:
         return call
     shown = _shown(call)
@@ -74,7 +74,7 @@ def _made(turns: Turns[Any], call: ToolCall, cancel: Cancel | None) -> Called:
     except (Late, CallCancelled) as given_up:
         turns.stop("deadline" if isinstance(given_up, Late) else "cancelled")
         return turns.stopped(call, running=True, seconds=turns.now() - begun)
-    except asyncio.CancelledError:  # of a loop that the tool itself runs
+    except asyncio.CancelledError:  # from a loop that the tool itself runs
         failed = _cancelled(call)
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer for the model
         failed = error
@@ -93,19 +93,19 @@ def _told(turns: Turns[Any]) -> Iterator[RunPart]:
 
 
 def _unasked(turns: Turns[Any], call: ToolCall, made: list[Called]) -> Called | None:
-    """What is known about a call before anybody is asked: that the run has ended, or that it lacks what it requires."""
+    """The result of a call that cannot be made, because the run has ended or a required call is missing; otherwise None."""
     return turns.stopped(call, running=False) if turns.is_stopped else turns.unmet(call, made)
 
 
 def _shown(call: ToolCall) -> ToolCall:
-    """A call as a hook gets it: what the hook does to its arguments changes no other."""
+    """A copy of a call for a hook, so that the hook cannot change the original's arguments."""
     return msgspec.structs.replace(call, args=copied(call.args))
 
 
 def _decided(turns: Turns[Any], call: ToolCall, shown: ToolCall, said: Decision) -> ToolCall | Called | tuple[ToolCall]:
-    """What follows from what a hook said: the call to make, that it is vetoed, or a tuple with another call to judge."""
+    """The result of a hook's decision: the call to make, a veto, or a tuple with another call to judge."""
     if said is None or said is True or said is shown:
-        return call if shown.args == call.args else (shown,)  # changed in place, and judged all the same
+        return call if shown.args == call.args else (shown,)  # changed in place, so it is judged again
     if said is False or isinstance(said, str):
         return turns.vetoed(call, said or "")
     if isinstance(said, ToolCall):
@@ -114,7 +114,7 @@ def _decided(turns: Turns[Any], call: ToolCall, shown: ToolCall, said: Decision)
 
 
 async def amake(turns: Turns[Any], calls: Sequence[ToolCall], on_call: Hook | None) -> AsyncGenerator[RunPart, None]:
-    """Make calls side by side, as many at once as the settings allow; what came of all of them is booked at the end."""
+    """Make calls concurrently, as many as the settings allow; all results are recorded at the end."""
     for told in _told(turns):
         yield told
     working = _Working(turns, on_call)
@@ -134,7 +134,7 @@ async def amake(turns: Turns[Any], calls: Sequence[ToolCall], on_call: Hook | No
 
 
 class _Ends(Exception):
-    """A tool ends the program. Raised in a task of its own, that would stop the event loop before anything is put away."""
+    """A tool ends the program. If its exception were raised in a separate task, the event loop would stop before any cleanup."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
@@ -148,13 +148,13 @@ class _Working:
         self._turns = turns
         self._on_call = on_call
         self._room = asyncio.Semaphore(turns.settings.parallel)
-        self._asking = asyncio.Lock()  # a hook may ask a person, about one call at a time
+        self._asking = asyncio.Lock()  # one call at a time, because a hook may ask a person
         self._begun: set[int] = set()
         self.parts: asyncio.Queue[RunPart | None] = asyncio.Queue()
         self.made: list[Called] = []
 
     async def all(self, calls: Sequence[ToolCall]) -> None:
-        """Make all calls; whatever is not made when the time is over is booked as such."""
+        """Make all calls; calls that are not made before the time is over are recorded as stopped."""
         turns = self._turns
         chain = [call for call in calls if call.name in turns.ordered]
         lanes = [chain, *([call] for call in calls if call.name not in turns.ordered)]
@@ -167,7 +167,7 @@ class _Working:
             if not limit.expired():
                 raise
             turns.stop("deadline")
-        except BaseExceptionGroup as raised:  # what a hook raised, or a tool that ends the program
+        except BaseExceptionGroup as raised:  # a hook's exception, or a tool that ends the program
             raise raised.exceptions[0] from None
         known = {called.given.index for called in self.made}
         for call in calls:
@@ -195,7 +195,7 @@ class _Working:
             value = await self._value(decided)
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if task is not None and task.cancelling():  # and not the tool alone
+            if task is not None and task.cancelling():  # the whole task, and not only the tool
                 raise
             failed = _cancelled(decided)
         except Exception as error:  # noqa: BLE001 - as above
@@ -208,7 +208,7 @@ class _Working:
         turns = self._turns
         if self._on_call is None:
             return call
-        async with self._asking:  # until a change is judged, because it counts for the next one
+        async with self._asking:  # until a change is judged, because it affects the next call
             shown = _shown(call)
             said = self._on_call(shown)
             decided = _decided(turns, call, shown, await said if inspect.isawaitable(said) else said)
@@ -219,7 +219,7 @@ class _Working:
             return turns.replaced(trial, verdict, call, self.made)
 
     async def _value(self, call: ToolCall) -> Any:
-        """What a call returns; a function that may block is called in a worker."""
+        """The result of a call; a function that may block is called in a worker."""
         turns = self._turns
         work = partial(start, call, turns.runners, turns.settings.deps, turns.turn, turns.given, awaits=True)
         known = turns.runners.get(call.name)

@@ -1,7 +1,7 @@
-"""Turns: a run between its drivers and the asks. It keeps the conversation and the books; it asks, calls and waits for nothing.
+"""The turns of a run, between its drivers and the asks. It keeps the conversation and the record; it does not ask, call or wait.
 
-A driver asks with what `left` gives, hands the answer to `take`, makes the calls that leave, and hands what came of them to `close`.
-When `left` gives nothing, or an answer makes no more calls, the run is over and `result` has everything.
+A driver asks with the policy from `left`, passes the answer to `take`, makes the calls that it returns, and passes their results to `close`.
+When `left` returns None, or an answer makes no more calls, the run is over and `result` returns everything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,14 +31,14 @@ from trueup.verdict.verdict import Refusal, T, Verdict
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-# What a hook says about a call: None or True to make it, False or a reason not to, another call to make in its place.
+# A hook's decision about a call: None or True to make it, False or a reason to veto it, or another call to make instead.
 Decision = ToolCall | str | bool | None
 _UNITS = {"turns": "turns", **UNITS}
 _NOT_MADE = "The call of {name!r} was not made: {why}."
 
 
 class TurnSettings(NamedTuple):
-    """What a caller chose for a run, beside the contract, the messages and the policy."""
+    """The caller's options for a run, besides the contract, the messages and the policy."""
 
     tools: Any = None
     deps: Any = None
@@ -49,7 +49,7 @@ class TurnSettings(NamedTuple):
     on_event: Callable[[Event], object] | None = None
 
     def checked(self) -> "TurnSettings":
-        """These settings, if each of them makes sense."""
+        """These settings; raises an error if one of them is not valid."""
         refuse_other(self.errors)
         for name in ("turns", "max_result", "parallel"):
             number = getattr(self, name)
@@ -59,7 +59,7 @@ class TurnSettings(NamedTuple):
 
 
 class ChangedCall(NamedTuple):
-    """A call that a hook changed, on its way to be judged: the reply with it, the context, and its place among the reply's calls."""
+    """A call that a hook changed and that must be judged: the reply with it, the context, and its place among the reply's calls."""
 
     reply: Reply
     context: dict[str, Any]
@@ -67,15 +67,15 @@ class ChangedCall(NamedTuple):
 
 
 class Partly:
-    """Stands for a contract while a run asks: a reply passes if some of its calls do, and the others are answered.
+    """Replaces a contract while a run asks: a reply passes if some of its calls pass, and the others get an error as their result.
 
-    A contract that requires a call requires one in the run, not in every reply.
+    If a contract requires a call, the run needs it once, not in every reply.
     """
 
     def __init__(self, contract: "Contract") -> None:
         self.watched = contract
-        self.contract = getattr(contract, "contract", contract)  # as itself, without what observes it
-        self.called = False  # a call of the run was made
+        self.contract = getattr(contract, "contract", contract)  # without a watcher
+        self.called = False  # whether a call of the run was made
 
     @property
     def call_options(self) -> Any:
@@ -109,7 +109,7 @@ class Partly:
 
 
 class Turns(Generic[T]):
-    """One run in the making."""
+    """One run while it happens."""
 
     def __init__(
         self,
@@ -127,15 +127,13 @@ class Turns(Generic[T]):
         self.runners = {**runners(contract.given_tools), **runners(settings.tools)}
         missing = [tool.name for tool in extended.tools if tool.name not in self.runners]
         if missing:
-            raise ValueError(
-                f"nothing runs the tool {missing[0]!r}: give a function for it, as in tools={{{missing[0]!r}: …}}"
-            )
+            raise ValueError(f"the tool {missing[0]!r} has no function; give one, as in tools={{{missing[0]!r}: …}}")
         self.contract = cast("Contract[T]", Partly(extended))
         self.ordered = extended.ordered_tools | frozenset((context or {}).get("expected_sequence") or ())
         self.messages: Messages = opened(messages)
         self._given = dict(context or {})
         before = history_in(self._given)
-        # What replies are judged after: as `ask` takes it, and then every turn with its calls as they were made.
+        # The history that replies are judged with: the caller's, and then every turn with its calls as they were made.
         self._past: Messages = list(self.messages if before is None else before)
         if settings.deps is not None:
             self._given.setdefault("deps", settings.deps)
@@ -155,11 +153,11 @@ class Turns(Generic[T]):
 
     @property
     def turn(self) -> int:
-        """The turn that is under way or comes next, from 1."""
+        """The number of the current or next turn, from 1."""
         return len(self._steps) + 1
 
     def left(self) -> Policy | None:
-        """The policy for the next ask, with what is left of every budget; None where nothing is, or the run is over."""
+        """The policy for the next ask, with what is left of every budget; None if a budget is used up, or the run is over."""
         if self._reason:
             return None
         if self.turn > self.settings.turns:
@@ -205,7 +203,7 @@ class Turns(Generic[T]):
         self._reason, self._stopped = budget, finding("A001", "$", message, None, data, hint)
 
     def stop(self, reason: str) -> None:
-        """End the run: its time is over, or the caller wants no more of it."""
+        """End the run, because its time is over or the caller cancelled it."""
         if reason == "deadline" and self._policy.deadline is not None:
             self._spent("deadline", round(self._clock.now() - self._start, 3), self._policy.deadline)
         else:
@@ -224,19 +222,19 @@ class Turns(Generic[T]):
         return self._given
 
     def context(self) -> dict[str, Any]:
-        """What every check of the next ask is told: the caller's context, with the conversation so far as its history."""
+        """The context for every check of the next ask: the caller's, with the conversation so far as its history."""
         self._asked = list(self.messages)
         return {**self._given, "history": list(self._past)}
 
     # -- taking an answer --------------------------------------------------------------------------
 
     def take(self, answer: Answer[T]) -> tuple[ToolCall, ...] | None:
-        """Book an answer; its calls leave, to be made in this order, or None where it makes none and the run is over."""
+        """Record an answer; return its calls, to be made in this order, or None if it makes no calls and the run is over."""
         self._answer = answer
         if not answer.ok:
             self._steps.append(Step(self.turn, self._asked, answer))
             self._reason, self._stopped = answer.reason or answer.outcome, answer.stopped
-            if answer.reason in BUDGETS:  # the ask only knew what was left of it
+            if answer.reason in BUDGETS:  # the ask knew only what was left of it
                 self._spent(answer.reason, self._used()[answer.reason], getattr(self._policy, answer.reason))
             return None
         found = taken(answer.verdict, self._provider, self.turn)
@@ -248,12 +246,12 @@ class Turns(Generic[T]):
         return found.calls
 
     def refused(self) -> list[Called]:
-        """The calls of the present answer that did not pass, each with what the model is told."""
+        """The calls of the current answer that did not pass, each with the text for the model."""
         assert self._open is not None
         return [self._refusal(refusal.call, refusal) for refusal in self._open.refused]
 
     def trial(self, changed: ToolCall, call: ToolCall, made: list[Called]) -> ChangedCall:
-        """A call that a hook changed, to be judged like one of the model: in its place in the reply, after the calls that were `made`."""
+        """A call that a hook changed, to be judged like the model's own: in its place in the reply, after the calls that were `made`."""
         assert self._open is not None
         booked = {called.given.index for called in made}
         calls = [self._changed.get(one.index, one) for one in self._open.calls if one.index not in booked]
@@ -264,7 +262,7 @@ class Turns(Generic[T]):
         return ChangedCall(reply, {**self._given, "history": [*self._past, *self._as_made(made)]}, place)
 
     def replaced(self, trial: ChangedCall, verdict: Verdict, call: ToolCall, made: list[Called]) -> ToolCall | Called:
-        """The call to make in place of another one, from the verdict on it; or that it was refused."""
+        """The call to make instead of another, from the verdict on it; or its result if it was refused."""
         changed = next((one for one in verdict.calls if one.index == trial.place), None)
         faults = [found for refusal in verdict.refused for found in _blamed(refusal, trial.place)]
         if changed is None or faults:
@@ -274,10 +272,10 @@ class Turns(Generic[T]):
         self._changed[call.index] = same
         return self.unmet(same, made) or same
 
-    # -- what came of calls ------------------------------------------------------------------------
+    # -- results of calls --------------------------------------------------------------------------
 
     def unmet(self, call: ToolCall, made: list[Called]) -> Called | None:
-        """That a call is skipped, because one that it requires did not succeed; None if it can be made."""
+        """The result of a call that is skipped because a call that it requires did not succeed; None if it can be made."""
         error = unmet(call, {called.call.name for called in made if called.ok})
         return None if error is None else self._called(call, "skipped", str(error), error=error)
 
@@ -286,14 +284,14 @@ class Turns(Generic[T]):
         return self._called(call, "vetoed", _NOT_MADE.format(name=call.name, why=why))
 
     def stopped(self, call: ToolCall, *, running: bool, seconds: float = 0.0) -> Called:
-        """That a call was not made, or given up, because the run ends."""
+        """The result of a call that was not made, or was given up, because the run ends."""
         if not running:
             return self._called(call, "stopped", _NOT_MADE.format(name=call.name, why="the run was stopped"))
         text = f"The tool {call.name!r} failed: it was given up, because the run was stopped."
         return self._called(call, "stopped", text, seconds=seconds)
 
     def done(self, call: ToolCall, value: Any, error: Exception | None, seconds: float) -> Called:
-        """What came of a call that was made."""
+        """The result of a call that was made."""
         done = Done(call, value, error)
         whole = said(done, self.settings.errors)
         status: Status = "failed" if fails(done, whole) else "done"
@@ -308,7 +306,7 @@ class Turns(Generic[T]):
         return Called(self._open.original(call), call, status, text, **more)
 
     def report(self, called: Called) -> None:
-        """Tell the subscriber about a call."""
+        """Report a call to the subscriber."""
         if self.settings.on_event is not None:
             call = called.call
             self.settings.on_event(
@@ -320,7 +318,7 @@ class Turns(Generic[T]):
             )  # fmt: skip
 
     def close(self, made: list[Called]) -> None:
-        """The turn is over: what came of its calls goes into the conversation."""
+        """End the turn: add the results of its calls to the conversation."""
         assert self._open is not None
         assert self._answer is not None
         calls = tuple(sorted((*self.refused(), *made), key=lambda called: called.given.index))
@@ -333,7 +331,7 @@ class Turns(Generic[T]):
         cast("Partly", self.contract).called |= any(called.ok for called in made)
 
     def _results(self, calls: Sequence[Called], unmade: AbstractSet[int] = frozenset()) -> list[Any]:
-        """What came of calls, as messages for the model; those in the places `unmade` are errors, whatever was made instead."""
+        """The results of calls, as messages for the model; those in the places `unmade` are errors, even if another call was made instead."""
         found = self._open
         assert found is not None
         results = [
@@ -345,7 +343,7 @@ class Turns(Generic[T]):
         return tool_results(results, self._provider)
 
     def _as_made(self, calls: Sequence[Called]) -> list[Any]:
-        """The open answer and what came of calls, for judging later ones: a call that a hook changed counts as what was made of it."""
+        """The open answer and its results, for judging later replies; a call that a hook changed counts as the call that was made."""
         found = self._open
         assert found is not None
         changed = [called for called in calls if called.call.name != found.recorded(called.given).name]
@@ -356,7 +354,7 @@ class Turns(Generic[T]):
         return past
 
     def result(self) -> Run[T]:
-        """What came of the run."""
+        """The result of the run."""
         return Run(
             self._answer, tuple(self._steps), list(self.messages), reason=self._reason, stopped=self._stopped,
             seconds=self._clock.now() - self._start,
@@ -364,16 +362,16 @@ class Turns(Generic[T]):
 
 
 def _reason(called: Called) -> str:
-    """Why a call is not `done`, for those who watch; what a tool says stays out of it."""
+    """Why a call is not `done`, for subscribers, without the tool's own text."""
     if called.error is not None:
         return type(called.error).__name__
     return "" if called.ok else "returned" if called.status == "failed" else called.text
 
 
 def _blamed(refusal: Refusal, place: int) -> Sequence[Finding]:
-    """What a change of the call at `place` does wrong: to that call, or to another one of the same reply.
+    """The errors after a change of the call at `place`, in that call or in another call of the same reply.
 
-    That another call lacks what it requires is seen when it is its turn.
+    A missing call that another call requires is found later, when that call is about to be made.
     """
     if refusal.call.index == place:
         return refusal.findings
@@ -381,7 +379,7 @@ def _blamed(refusal: Refusal, place: int) -> Sequence[Finding]:
 
 
 def _bounded(text: str, most: int) -> tuple[str, int]:
-    """A result that is no longer than it may be, with a note where something was left out; how many characters that are."""
+    """A result that is cut to the allowed length, with a note at the cut; and the number of characters that were left out."""
     if len(text) <= most:
         return text, 0
     left_out = len(text) - most

@@ -1,1 +1,1 @@
-"""Words for the model: templates as data, one file per language, and what fills them in."""
+"""Texts for the model: templates as data, one file per language, and the code that fills them in."""

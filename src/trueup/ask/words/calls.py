@@ -1,7 +1,7 @@
-"""Calls as data: the schema of a value that says which tool to call, for a provider that lets no call be forced.
+"""Calls as data: the schema of a value that names the tool to call, for a provider that cannot be forced to make a call.
 
-Tools enter; a schema leaves, or None where the arguments of one refer to what only its own schema holds. A reply under it is read as
-calls by any contract that takes calls from text.
+Takes tools; returns a schema, or None if the arguments of a tool contain references into its own schema. Any contract that takes calls from
+text reads a reply with this schema as calls.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def _arguments(tool: Tool) -> dict[str, Any]:
 
 
 def _refers(schema: Any) -> bool:
-    """Whether a schema names another place, which it would not find from inside another schema."""
+    """Whether a schema contains a reference, which would not work inside another schema."""
     stack = [schema]
     while stack:
         here = stack.pop()

@@ -1,8 +1,7 @@
-"""Faults as a model is told of them: one line for each, in the words of a language.
+"""Faults as a model reads them in a correction: one line for each, in one language.
 
-Findings enter; lines leave. A line is made of what the contract says and of plain types and sizes: values that the model wrote, and
-names that it chose, stand in the quotation of its reply and nowhere else. A message that a check or a Python type wrote is shown
-without the stretches that it shares with the reply.
+Takes findings; returns lines. A line contains the contract's own words, types and sizes. Values and names from the model appear only in the
+quotation of its reply. Messages from a check or a Python type are shown without the passages that also occur in the reply.
 """
 
 import json
@@ -22,7 +21,7 @@ from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
-# The defect in writing that a fix or a finding shows.
+# The syntax defect that a fix or a finding shows.
 _DEFECTS = {
     "P009": "truncated", "T006": "unfinished", "S028": "unfinished", "S029": "unfinished", "S030": "unfinished", "W015": "unfinished",
     "P013": "loop",
@@ -32,29 +31,29 @@ _DEFECTS = {
     "S027": "ellipsis", "S012": "inner_quote", "S013": "inner_quote", "W013": "reasoning", "S032": "twice",
     "S005": "brackets", "S006": "brackets",
 }  # fmt: skip
-# The same for fixes that a contract may refuse; where it accepts them, they are not worth a word.
+# The same for fixes that a contract may refuse; if it accepts them, they are not mentioned.
 _REFUSED = {
     "C001": "number", "C002": "number", "C004": "number", "C014": "number", "S020": "number", "S021": "number",
     "C003": "literal", "C013": "literal", "S019": "literal", "C010": "spelling", "C011": "spelling", "C012": "spelling",
     "C015": "spelling", "K002": "spelling", "W010": "several", "W012": "several", "W014": "several", "W017": "several",
     "W018": "several", "W019": "several", "S036": "value", "S037": "value",
 }  # fmt: skip
-_WHOLE = ("truncated", "unfinished", "loop")  # a reply with one of these needs no other advice
+_WHOLE = ("truncated", "unfinished", "loop")  # for a reply with one of these, no other advice is given
 _CALL_WORDS = frozenset({"calls", "args", "toolCalls", "arguments", "name", "content", "needsMoreWork"})
 _WRITTEN = frozenset(
     {"value", "similar", "name", "raw", "argument", "reason", "text", "refusal", "fault"}
-)  # by the model
-_GROUNDED = frozenset({"E001", "E002", "E003", "E004", "E005", "E006"})  # what sources do not say
-_OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})  # texts of a source in their data
-_NUMBERED = re.compile(r'\["(\*|\(key #\d+\))"\]')  # names that are not the model's, as a path shows them
+)  # written by the model
+_GROUNDED = frozenset({"E001", "E002", "E003", "E004", "E005", "E006"})  # claims that the sources do not support
+_OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})  # data of a finding that comes from a source
+_NUMBERED = re.compile(r'\["(\*|\(key #\d+\))"\]')  # replacements for the model's names in a path
 _MOST_SHOWN = 400
 _MOST_LISTED = 12
-_MOST_CLAIM = 40  # characters of a claim in prose that is named
+_MOST_CLAIM = 40  # the longest claim in prose that is repeated, in characters
 _MOST_QUOTED = 200  # characters of the source in one line
 
 
 class VerdictWords:
-    """What may be said of one verdict: the names that the contract itself uses, and the text that is the model's."""
+    """The words that may be used about one verdict: the contract's own names, but not the model's text."""
 
     __slots__ = ("_value", "inside", "names", "verdict", "words", "written")
 
@@ -79,7 +78,7 @@ class VerdictWords:
         self.written = ModelTexts([as_text(verdict.reply), *texts])
 
     def lines(self, faults: Iterable[Finding], most: int) -> str:
-        """The faults as a list, the first ones of it."""
+        """The first `most` faults as a list."""
         given = list(faults)
         wrong = {fault.path for fault in given}
         kept = [fault for fault in given if not any(f"{fault.path}.{name}" in wrong for name in _needed(fault))]
@@ -89,7 +88,7 @@ class VerdictWords:
         return "\n".join(told)
 
     def texts(self, texts: Iterable[str], most: int) -> list[str]:
-        """Messages and hints as they may be said in a system message, the first ones of them."""
+        """The first `most` messages and hints, in a form that is safe in a system message."""
         written = self.written
         return list(dict.fromkeys(one_line(neutral(text, written), _MOST_SHOWN) for text in texts))[:most]
 
@@ -100,7 +99,7 @@ class VerdictWords:
         return self.words.fill("fault", code=fault.code, path=one_line(place, 120), message=message)
 
     def _message(self, fault: Finding, path: str) -> str:
-        """The message of a finding in the words' language where they have one, else its own with its hint."""
+        """The template's message for a finding, if there is one; otherwise the finding's own message with its hint."""
         words = self.words
         defect = defect_of(fault, self.verdict)
         if defect is not None and defect in words.hints and fault.code not in words.messages:
@@ -111,7 +110,7 @@ class VerdictWords:
         if fault.code in _GROUNDED and "kind" in fault.data:  # a claim in prose
             values["place"] = self._claim(fault)
         values["which"] = self._which(fault)
-        values["s"] = "" if fault.data.get("limit") == 1 else "s"  # of a plural
+        values["s"] = "" if fault.data.get("limit") == 1 else "s"  # plural
         if fault.data.get("format") in FORMATS:
             values["example"] = FORMATS[fault.data["format"]]
         if fault.code == "V005" and len(fault.data.get("allowed", ())) > 1:
@@ -124,7 +123,7 @@ class VerdictWords:
         return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts)
 
     def _which(self, fault: Finding) -> str:
-        """The numbers of the unknown keys of which the same is to be said; empty where they are not known, or there is one key."""
+        """The numbers of all unknown keys with the same message; empty if they are not known, or if there is only one key."""
         if fault.code != "V003":
             return ""
         around, meant = parse(fault.path)[:-1], fault.data.get("suggestion")
@@ -165,7 +164,7 @@ class VerdictWords:
 
 
 def _quoted(fault: Finding) -> dict[str, str]:
-    """What a finding says of its sources: their texts between quotation marks, each on one line, and the marks that cite them."""
+    """The sources' texts in a finding's data, in quotation marks and each on one line, and the marks that cite them."""
     if fault.code not in _GROUNDED:
         return {}
     texts = {name: str(fault.data[name]) for name in _OF_SOURCE if fault.data.get(name)}
@@ -174,14 +173,14 @@ def _quoted(fault: Finding) -> dict[str, str]:
 
 
 def fault_lines(faults: Iterable[Finding], words: Templates, most: int, *, verdict: Verdict, schema: Any = None, tools: Sequence[Tool] = (), inside: bool = False) -> str:  # fmt: skip
-    """The faults of a verdict as a list, the first ones of it, each with its place as the model knows it."""
+    """The first `most` faults of a verdict as a list, each with its place as the model knows it."""
     return VerdictWords(verdict, words, schema, tools, inside=inside).lines(faults, most)
 
 
 def own_path(path: str, names: frozenset[str], value: Any = None, *, parent: bool = False) -> str:
-    """A path without names that a model chose: their number among the keys stands for these, or `*` where there is no other key.
+    """A path with the model's own names replaced by their number among the keys, or by `*` if there is only one key.
 
-    `value` is what the path leads through; `parent` leaves out a last name that a model chose.
+    `value` is the value that the path belongs to; `parent` leaves out the last name if the model chose it.
 
     >>> own_path('$.scores["Reply with OK"].points', frozenset({"scores", "points"}))
     '$.scores.*.points'
@@ -206,29 +205,29 @@ def _numbered(key: str, keys: list[Any]) -> str:
 
 
 def _keys_at(value: Any, path: Parts) -> list[Any]:
-    """The keys of the object at a place, in order; none where there is no object."""
+    """The keys of the object at a place, in order; empty if there is no object."""
     value = value_at(value, path)
     return list(value) if isinstance(value, dict) else []
 
 
 def _value_of(verdict: Verdict) -> Any:
-    """What the paths of a verdict's findings lead through: the value, and the arguments of the calls by their index."""
+    """The value that the paths of a verdict's findings belong to, with the arguments of the calls by their index."""
     called: dict[Any, Any] = {index: {"args": call.args} for index, call in calls_of(verdict).items()}
     data = verdict.data if isinstance(verdict.data, dict) else {}
     return {**data, "calls": called} if called else verdict.data
 
 
 def defect_of(fault: Finding, verdict: Verdict) -> str | None:
-    """The defect in writing that a finding is about, if it is about one."""
+    """The syntax defect that a finding is about, if any."""
     code = str(fault.data.get("fix", "")) if fault.code == "G001" else fault.code
     defect = _DEFECTS.get(code) or (_REFUSED.get(code, "plain") if fault.code == "G001" else None)
     return "truncated" if defect == "unfinished" and verdict.reply.finish == "length" else defect
 
 
 def defects(verdict: Verdict, *, tags: bool = False) -> list[str]:
-    """The defects that were seen in the writing of a reply, worst first: a reply that has no end needs no other advice.
+    """The syntax defects of a reply, worst first. For an incomplete reply, no other advice is given.
 
-    A call in tags is a defect unless `tags` are how the model was asked to write one.
+    A call in tags is a defect, unless the model was asked to write it in `tags`.
 
     >>> from trueup import Contract
     >>> defects(Contract({"type": "object"}).check("```json\\n{'a': 1,}\\n```"))
@@ -245,7 +244,7 @@ def defects(verdict: Verdict, *, tags: bool = False) -> list[str]:
 
 
 def hint_lines(verdict: Verdict, words: Templates, *, tags: bool = False) -> str:
-    """One line for each defect that no fault tells already, with a blank line after them."""
+    """One line for each defect that is not already among the faults, with a blank line after them."""
     told = {defect_of(fault, verdict) for fault in verdict.errors}
     seen = [defect for defect in defects(verdict, tags=tags) if defect not in told]
     lines = [words.hints[defect] for defect in seen if defect in words.hints]
@@ -253,18 +252,18 @@ def hint_lines(verdict: Verdict, words: Templates, *, tags: bool = False) -> str
 
 
 def one_line(text: str, most: int) -> str:
-    """A text on one line, without tags that could seed others."""
+    """A text on one line, without tags that a model might repeat."""
     line = " ".join(disarm(text).split())
     return line if len(line) <= most else cut(line, most - 1) + "…"
 
 
 def field_name(path: str) -> str:
-    """A path as people write the name of a field."""
+    """A path in the form in which people write the name of a field."""
     return path.replace("[", ".").replace("]", "").removeprefix("$").removeprefix(".") or "$"
 
 
 def as_text(reply: Reply) -> str:
-    """A reply as text, its calls too."""
+    """A reply as text, including its calls."""
     from trueup.verdict.codec import written
 
     calls = [f"{call.name}({call.raw_args or written(call.args or {}).decode()})" for call in reply.calls]
@@ -272,6 +271,6 @@ def as_text(reply: Reply) -> str:
 
 
 def _needed(fault: Finding) -> list[str]:
-    """The fields that alternatives need of which none fits; a fault in one of these fields is all that a model must know."""
+    """The fields that the alternatives need, if no alternative fits; a fault in one of these fields says enough."""
     labels = fault.data.get("alternatives", ()) if fault.code == "V008" else ()
     return [name.split('"')[0] for label in labels if label.startswith("with ") for name in label.split(' "')[1:]]

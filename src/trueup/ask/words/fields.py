@@ -1,7 +1,7 @@
-"""Repair by fields: the failing places of a value, a small schema that asks for them alone, and the merge.
+"""Repair by fields: the failing places of a value, a small schema that asks only for them, and the merge.
 
-A verdict and its schema enter; what to ask for leaves, or None where only the whole can be asked for again. The merged value
-is judged whole by the contract, like any reply.
+Takes a verdict and its schema; returns the fields to ask for, or None if only the whole value can be requested again. The contract
+judges the whole merged value, like any reply.
 """
 
 from typing import Any, NamedTuple
@@ -20,14 +20,14 @@ _ASKABLE = frozenset(
 
 
 class MissingFields(NamedTuple):
-    """The places to ask for, by the name they are asked under, and the schema that asks."""
+    """The places to ask for, by the names of their fields in the request, and the schema of the request."""
 
     places: dict[str, Parts]
     schema: dict[str, Any]
 
 
 def missing(verdict: Verdict, schema: Any) -> MissingFields | None:
-    """What to ask for so that a value becomes valid, None when it cannot be told field by field.
+    """The fields to ask for so that a value becomes valid; None if it cannot be repaired field by field.
 
     >>> from trueup import Contract
     >>> schema = {"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a", "b"]}
@@ -63,7 +63,7 @@ def missing(verdict: Verdict, schema: Any) -> MissingFields | None:
 
 
 def merge(data: Any, found: dict[str, Any], asked: MissingFields) -> Any:
-    """A copy of a value with the fields that were found put in their places.
+    """A copy of a value with the new fields in their places.
 
     >>> merge({"a": [1, 2]}, {"a[1]": 5}, MissingFields({"a[1]": ("a", 1)}, {}))
     {'a': [1, 5]}
@@ -84,7 +84,7 @@ def _with(value: Any, path: Parts, part: Any) -> Any:
 
 
 def _reaches(value: Any, path: Parts) -> bool:
-    """Whether everything above a place is there; the place itself may be missing from an object."""
+    """Whether everything above a place exists; the place itself may be missing from an object."""
     for depth, part in enumerate(path):
         last = depth == len(path) - 1
         if isinstance(part, int):
@@ -99,7 +99,7 @@ def _reaches(value: Any, path: Parts) -> bool:
 
 
 def _schema_at(root: dict[str, Any], path: Parts) -> Any:
-    """The schema of a place, if plain words lead there; None where unions or patterns stand between."""
+    """The schema of a place, if only plain keywords lead there; None if there are unions or patterns on the way."""
     here: Any = root
     for part in path:
         here = follow(root, here)

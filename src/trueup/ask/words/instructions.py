@@ -1,7 +1,7 @@
-"""Instructions: what a model is told before it replies. `ask` sends them, and `Contract.instructions` gives them to others.
+"""Instructions for a model before it replies. `ask` sends them, and `Contract.instructions` returns them for other callers.
 
-What a contract asks for and the words of a language enter; texts leave, one for each system message. Whoever sends a schema or
-tools by the provider's own means leaves these parts out.
+Takes a contract's schema and tools, and the templates of a language; returns texts, one for each system message. If a schema or
+tools are sent in the provider's own parameters, these parts are left out.
 """
 
 from collections import OrderedDict
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
-# What was said of the last schemas. The schema and the words are kept, so that their ids stay their own.
+# The texts for the last schemas. The schemas and templates are kept, so that no other objects get their ids.
 _known: OrderedDict[tuple[int, int], tuple[Any, Templates, str]] = OrderedDict()
 _MOST_KNOWN = 64
 
 
 def instructions(contract: "Contract", form: Form, language: str | None, *, tools: bool) -> str:
-    """All that a model is told of a contract in words; empty where any text will do."""
+    """All instructions for a contract; empty if any text is valid."""
     if form not in FORMS:
         near = nearest(str(form), FORMS)
         meant = f"; did you mean {near!r}?" if near else ""
@@ -42,7 +42,7 @@ def instructions(contract: "Contract", form: Form, language: str | None, *, tool
 def told(
     schema: Any, tools: Sequence[Tool], words: Templates, form: Form = "form", *, inside: bool = False
 ) -> list[str]:
-    """The texts that tell a model of a schema and of tools, None and () where there is nothing to tell.
+    """The texts that describe a schema and tools to a model; give None and () if there is nothing to describe.
 
     >>> from trueup.ask.words.templates import shipped
     >>> told({"type": "integer"}, (), shipped("en"))[0].splitlines()[-1]
@@ -53,7 +53,7 @@ def told(
 
 
 def schema_told(schema: Any, calls: "CallOptions | None") -> Any:
-    """The schema that a model is told of: the envelope's own where a call must stand in it."""
+    """The schema that is described to a model; the envelope's own schema if a call must be part of it."""
     return WITH_CALL if calls is not None and calls.required and schema == ENVELOPE else schema
 
 

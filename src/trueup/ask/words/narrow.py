@@ -1,7 +1,7 @@
-"""A schema narrowed to what a reply meant: of each union, the arm that the value fits or comes closest to.
+"""A schema narrowed to what a reply meant: each union becomes the arm that the value fits or comes closest to.
 
-A schema and a value enter; a schema leaves, the same one where no union can be decided. It says what is asked of this reply, so a
-correction shows one form in place of all alternatives; where nothing tells the arms apart, all of them stay.
+Takes a schema and a value; returns a schema, or the same one if no union can be decided. With it, a correction shows one form instead of
+all alternatives. If nothing distinguishes the arms, all of them are kept.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ _UNIONS = ("anyOf", "oneOf")
 
 
 def narrowed(schema: Any, value: Any) -> Any:
-    """The schema with the arms that a value means.
+    """The schema with only the arms that a value means.
 
     >>> cat = {"properties": {"kind": {"const": "cat"}}}
     >>> dog = {"properties": {"kind": {"const": "dog"}, "age": {"type": "integer"}}}
@@ -54,11 +54,11 @@ def _at(place: SchemaPlace, value: Any, depth: int) -> Any:
 
 
 def _arms(place: SchemaPlace, word: str, value: Any, depth: int) -> list[Any] | None:
-    """The arms that a value means, and nothing beside them; None where the union stays as it is."""
+    """Only the arms that a value means; None if the union stays unchanged."""
     group = [place.child(word, index) for index in range(len(place.rules.get(word) or ()))]
     own = place.rules.get("properties")
     if isinstance(own, dict) and all(root_keys(arm) <= own.keys() for arm in group):
-        return None  # they only say which of its fields an object needs
+        return None  # they only define which fields an object needs
     real = [arm for arm in group if types_at(arm) != {"null"}]
     meant = _meant(real, value, only_one=word == "oneOf")
     if len(meant) > 1 or not meant:
@@ -86,7 +86,7 @@ def _properties(place: SchemaPlace, value: dict[str, Any], depth: int) -> dict[s
 
 
 def _items(place: SchemaPlace, value: list[Any], depth: int) -> dict[str, Any]:
-    """The items of a list, which are all described by one schema: the arms that any of them means."""
+    """The schema of a list's items, with the arms that any of the items means."""
     schema = place.rules.get("items")
     if not isinstance(schema, dict) or not value or len(value) > _MOST_ITEMS:
         return {}

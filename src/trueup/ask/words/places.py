@@ -1,7 +1,7 @@
-"""Where a fault is, in terms of what the model wrote: a path in its own JSON, or the name of a call and a path in its arguments.
+"""The place of a fault in what the model wrote: a path in its own JSON, or the name of a call and a path in its arguments.
 
-Takes a verdict and the path of one of its findings; gives the path to show. Findings name a place in any call as `$.calls[0].args`; a
-model that wrote an envelope knows it as `$.toolCalls[0].arguments`, and one that made a call knows the call's name.
+Takes a verdict and the path of one of its findings; returns the path to show. Findings name a place in any call as `$.calls[0].args`. A
+model that wrote an envelope knows the place as `$.toolCalls[0].arguments`; a model that made a call knows the call's name.
 """
 
 import re
@@ -13,9 +13,9 @@ _CALL = re.compile(r"\$\.calls(?:\[(\d+)\])?(\.args)?(.*)", re.DOTALL)
 
 
 def shown(path: str, verdict: Verdict, *, inside: bool = False, names: frozenset[str] | None = None) -> str:
-    """The path as the model knows it; `inside` says that calls belong into the reply's value.
+    """The path as the model knows it; `inside` is true if calls belong in the reply's value.
 
-    With `names`, a call of any other name is just a call: what a model made up is not repeated.
+    With `names`, a call with another name is shown without it, so that an invented name is not repeated.
 
     >>> from trueup.verdict.reply import Reply
     >>> made = Verdict(Reply(), calls=(ToolCall("book", {}, origin="native"),))
@@ -49,14 +49,14 @@ def inner(path: str) -> str:
 
 
 def calls_of(verdict: Verdict) -> dict[int, ToolCall]:
-    """All calls of a reply by their index, those that passed and those that did not."""
+    """All calls of a reply by their index, whether they passed or not."""
     found = {call.index: call for call in verdict.reply.calls}
     found |= {call.index: call for call in verdict.calls}
     return found | {refusal.call.index: refusal.call for refusal in verdict.refused}
 
 
 def _name(call: ToolCall, calls: dict[int, ToolCall], names: frozenset[str] | None) -> str:
-    """The name of a call, with its number where the reply makes several calls of that name."""
+    """The name of a call, with its number if the reply makes several calls with that name."""
     said = {index: made.name if names is None or made.name in names else "call" for index, made in calls.items()}
     alike = [index for index in sorted(said) if said[index] == said[call.index]]
     return said[call.index] if len(alike) < 2 else f"{said[call.index]} #{alike.index(call.index) + 1}"

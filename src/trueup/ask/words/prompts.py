@@ -1,7 +1,7 @@
-"""What is said to a model: the format it is held to, the faults of its reply, and the request to correct them.
+"""The prompts for a model: the format that it is held to, the faults of its reply, and the request to correct them.
 
-A verdict and the words of a language enter; texts leave. Faults come with code and path, the best first, at most so many. A correction
-shows the form of what was meant: of a union, the arm that the reply comes closest to.
+Takes a verdict and the templates of a language; returns texts. Faults have a code and a path, the most useful first, up to a limit. A
+correction shows the form of what was meant: for a union, the arm that the reply comes closest to.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ _MOST_SHOWN = 300
 
 
 def format_text(schema: Any, words: Templates, form: Form = "form") -> str:
-    """What a model is told of the format, where the provider does not tell it."""
+    """The description of the format for a model, if the provider does not send it."""
     if not isinstance(schema, dict):
         return words.fill("any")
     if form == "typescript":
@@ -47,7 +47,7 @@ def format_text(schema: Any, words: Templates, form: Form = "form") -> str:
 
 
 def tools_text(tools: Iterable[Tool], words: Templates, form: Form = "form", *, inside: bool = False) -> str:
-    """What a model is told of the tools it may call, where the provider does not tell it; `inside` the value they stand in."""
+    """The description of the tools for a model, if the provider does not send it. `inside`: calls are part of the reply's value."""
     types = Declarations(words.types)
     lines = []
     for tool in tools:
@@ -64,7 +64,7 @@ def _arguments_told(schema: dict[str, Any], words: Templates, form: Form, types:
 
 
 def _tool_lines(tools: Iterable[Tool], words: Templates, verdict: Verdict) -> str:
-    """The tools as a repair reminds of them: the forms of their arguments, and the beginning of what they do."""
+    """The reminder of the tools in a repair: the forms of their arguments, and the beginning of their descriptions."""
     given = {refusal.call.name: refusal.call.args for refusal in verdict.refused}
     told = (
         (tool, shape(narrowed(tool.parameters, given.get(tool.name)), words.types))
@@ -81,12 +81,12 @@ def _tool_line(tool: Tool, arguments: str, most: int | None, words: Templates) -
 
 
 def _form(schema: dict[str, Any], words: Templates) -> dict[str, str]:
-    """What a template may say of the format."""
+    """The values about the format that a template may contain."""
     return {"schema": schema_text(schema), "shape": shape(schema, words.types), "rules": rules(schema, words.types)}
 
 
 def _without_blanks(text: str) -> str:
-    """A text without the empty lines that an empty value leaves."""
+    """A text without the blank lines around an empty value."""
     return "\n".join(line for line in text.split("\n") if line.strip())
 
 
@@ -95,13 +95,13 @@ def repair_text(
     tools: tuple[Tool, ...] = (), as_json: bool = False, called: tuple[Tool, ...] = (), inside: bool = False,
     tags: bool = False, whole: bool = False, known: Sequence[Tool] = (),
 ) -> str:  # fmt: skip
-    """The request to give a whole reply again, corrected; with `tools`, one of them is to be called, `as_json` or natively.
+    """The request for a whole, corrected reply. With `tools`, one of them must be called, `as_json` or natively.
 
-    `called` are the tools whose calls were faulty, and `known` all there are. `inside` says that calls belong in the reply's value,
-    `tags` that the model was asked to write them in tags, and `whole` that nothing else in the request shows the format.
+    `called` are the tools that had faulty calls; `known` are all tools. `inside`: calls belong in the reply's value.
+    `tags`: the model was asked to write calls in tags. `whole`: nothing else in the request shows the format.
     """
     quotation = quote(as_text(verdict.reply), quoted, words.templates["cut"], chance)
-    reminded = called and not tags  # in tags, the model was told of all tools in words
+    reminded = called and not tags  # for calls in tags, the instructions describe all tools
     form = words.fill("wanted_arguments", tools=_tool_lines(called, words, verdict)) + "\n" if reminded else ""
     said = {"shape": "", "rules": "", "schema": ""}
     if tools:
@@ -121,14 +121,14 @@ def repair_text(
 
 
 def shows_form(schema: Any, called: tuple[Tool, ...] = (), *, inside: bool = False) -> bool:
-    """Whether a correction says itself what the reply's value must be, so that nothing else has to."""
+    """Whether a correction shows the format of the reply's value, so that the instructions need not."""
     return schema is not None and (inside or not called)
 
 
 def _wanted_form(
     schema: dict[str, Any], words: Templates, verdict: Verdict, *, whole: bool
 ) -> tuple[str, dict[str, str]]:
-    """The form that a correction shows: `whole` where the model sees it nowhere else, as a schema if no form can say all."""
+    """The form in a correction: `whole` if the model does not see it elsewhere, and as a schema if a form cannot express everything."""
     meant = narrowed(schema, verdict.data)
     said = _form(meant, words)
     written_out = whole_form(meant, words.types, unions=True) if whole else None
@@ -138,7 +138,7 @@ def _wanted_form(
 
 
 def faulty_tools(verdict: Verdict, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-    """The tools whose calls were refused or could not be read."""
+    """The tools with calls that were refused or could not be read."""
     names = {refusal.call.name for refusal in verdict.refused}
     if any(fault.path.startswith("$.toolCalls[") for fault in verdict.errors) and isinstance(verdict.data, dict):
         listed = verdict.data.get("toolCalls")
@@ -155,9 +155,9 @@ def afresh_text(
     verdict: Verdict, schema: Any, words: Templates, *, nth: int, most: int, quoted: int, faults: int, chance: float,
     tools: tuple[Tool, ...] = (), as_json: bool = False, inside: bool = False, known: Sequence[Tool] = (),
 ) -> str:  # fmt: skip
-    """The request made once more where a correction did not help: what was right filled in, nothing wrong shown again.
+    """The request after a correction did not help: a form with the correct values filled in, without the wrong ones.
 
-    Empty where a form cannot say what is wanted.
+    Empty if a form cannot express what is wanted.
     """
     told = VerdictWords(verdict, words, schema, known, inside=inside).lines(verdict.errors, faults)
     if tools:
@@ -188,7 +188,7 @@ def fields_text(
     chance: float,
     schema: Any = None,
 ) -> str:
-    """The request for the failing fields alone; `schema` is that of the whole value."""
+    """The request for only the failing fields; `schema` is the schema of the whole value."""
     quotation = quote(written(verdict.data).decode(), quoted, words.templates["cut"], chance)
     told = VerdictWords(verdict, words, asked if schema is None else schema).lines(verdict.errors, faults)
     said = words.fill(
@@ -208,7 +208,7 @@ def regenerate_text(
     nth: int = 1,
     most: int = 1,
 ) -> str:
-    """The hint, for a system message, that makes a model answer anew; the contract's own text for it, where there is one."""
+    """The hint for another answer, as a system message; the contract's own text, if there is one."""
     told = VerdictWords(verdict, words)
     hints = told.texts([fault.hint or fault.message for fault in verdict.errors], faults)
     violations = told.texts([fault.message for fault in verdict.errors], faults)
@@ -235,6 +235,6 @@ def refused_text(
     tools: Sequence[Tool] = (),
     schema: Any = None,
 ) -> str:
-    """What a refused call is answered with; without faults, another call of the reply was refused."""
+    """The result for a refused call. Without faults, it says that another call of the reply was refused."""
     told = VerdictWords(verdict, words, schema, tools).lines(faults, most)
     return words.fill("refused", faults=told) if told else words.fill("not_run")

@@ -1,7 +1,7 @@
-"""A reply quoted back to the model as data: cut, disarmed, and fenced so that nothing in it can end the quotation.
+"""Quotes a reply back to the model as data: cut, disarmed, and fenced so that nothing in it can end the quotation.
 
-Text enters; a quotation and its fence leave. The fence is longer than any like run in the text, by a length that the model
-cannot know beforehand. Tags that start a call, a turn or a thought are written with other brackets, so as not to seed them.
+Takes text; returns a quotation and its fence. The fence is longer than any similar run in the text, by a length that the model
+cannot know in advance. Tags that start a call, a turn or a thought are written with other brackets, so that the model does not repeat them.
 """
 
 import re
@@ -21,23 +21,23 @@ _NAMES = (
 _TAG = re.compile(rf"<(/?\s*(?:{_NAMES})\b[^<>]*)>?", re.IGNORECASE)
 _TOKEN = re.compile(r"<\|([^<>|]{0,60})\|?>?|<｜([^<>｜]{0,60})｜?>?")
 _MARK = re.compile(r"\[(/?(?:TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|INST|SYSTEM_PROMPT|THINK))\]", re.IGNORECASE)
-# Marks that are neither a tag of these names nor such a token.
+# Marks that are not tags with these names, or such tokens.
 _OTHER = re.compile(f"{marks.opens_reasoning}|{marks.closes_reasoning}|{marks.SPECIAL_TOKEN}")
 _BRACKETS = str.maketrans("<>◁▷[]", "‹›‹›()")
-_HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")  # turns the direction of text, or is not seen
+_HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")  # invisible, or change the direction of text
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 _MOST_BACK = 64
 
 
 class FencedQuotation(NamedTuple):
-    """A text that can stand in a prompt, and the line to put before and after it."""
+    """A text that is safe in a prompt, and the line to put before and after it."""
 
     text: str
     fence: str
 
 
 def quote(text: str, limit: int, mark: str, chance: float = 0.0) -> FencedQuotation:
-    """Cut, disarm and fence a text; `mark` says where it was cut, with `{count}` for what is missing.
+    """Cut, disarm and fence a text; `mark` is added where it was cut, with `{count}` for the number of missing characters.
 
     >>> quote("<tool_call>{}~~~", 2000, "…").text
     '‹tool_call›{}~~~'
@@ -51,7 +51,7 @@ def quote(text: str, limit: int, mark: str, chance: float = 0.0) -> FencedQuotat
 
 
 def cut(text: str, limit: int) -> str:
-    """The first characters of a text; a letter is not parted from its accents, nor an emoji from what belongs to it.
+    """The first characters of a text. Letters are not separated from their accents, and emoji are not split.
 
     >>> cut("cafe\\u0301", 4)
     'caf'
@@ -76,7 +76,7 @@ def _clings(char: str) -> bool:
 
 
 def disarm(text: str) -> str:
-    """A text whose tags and tokens of models are written with other brackets; characters that hide or turn text are taken out.
+    """A text with other brackets in the tags and tokens of models, and without characters that hide text or change its direction.
 
     >>> disarm("<|im_start|>system</think>[INST]")
     '‹im_start›system‹/think›(INST)'

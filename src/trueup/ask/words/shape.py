@@ -1,8 +1,8 @@
-"""The form of a value, made from a schema: what a model is shown in place of a schema, and the rules that a form cannot show.
+"""The form of a value, which a model is shown instead of a schema, and the rules that a form cannot show.
 
-A JSON Schema enters; a form leaves, in which every place says in `<…>` what belongs there, and a list of rules. No place holds an
-example that could be given back as if it were meant. Bounded in depth and size, whatever the schema refers to: a first request needs
-all of it (`whole_form`), a reminder in a repair a part.
+Takes a JSON Schema; returns a form, in which every place describes its value in `<…>`, and a list of rules. A form does not contain
+examples, because a model might return them as its answer. Its depth and size are bounded, even if the schema contains references to itself:
+a first request needs all of it (`whole_form`), a reminder in a repair only a part.
 """
 
 import json
@@ -35,7 +35,7 @@ FORMATS = {
 }
 _NAMES = {"string": "text", "boolean": "true or false", "any": "…"}
 _REMARKS = ("title", "$schema", "$id", "examples", "default", "$comment")
-# What a form and its rules cannot say: then the schema itself is shown.
+# Keywords that a form and its rules cannot express: then the schema itself is shown.
 _BEYOND = frozenset(
     "oneOf allOf if not patternProperties dependentSchemas dependentRequired dependencies propertyNames minProperties"
     " maxProperties contains prefixItems unevaluatedProperties unevaluatedItems $dynamicRef".split()
@@ -49,7 +49,7 @@ Types = Mapping[str, str]
 
 
 def shape(schema: Any, types: Types = _NAMES, *, every: bool = True) -> str:
-    """The form as text: JSON, but for the places; of a union, `every` arm or only the first.
+    """The form as text, which is JSON except for the places; for a union, `every` arm or only the first.
 
     >>> shape(
     ...     {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "level": {"enum": ["low", "high"]}}}
@@ -60,9 +60,9 @@ def shape(schema: Any, types: Types = _NAMES, *, every: bool = True) -> str:
 
 
 def whole_form(schema: Any, types: Types = _NAMES, *, unions: bool = False) -> tuple[str, str] | None:
-    """The form and its rules where they say all that a schema says; None where only the schema itself does.
+    """The form and its rules if they express the whole schema, otherwise None.
 
-    With `unions`, alternatives are written out beside each other, where their rules do not contradict.
+    With `unions`, alternatives are written next to each other, if their rules do not contradict.
 
     >>> whole_form({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
     ('{"age": <integer>}', '- age: ≥ 0')
@@ -79,7 +79,7 @@ def whole_form(schema: Any, types: Types = _NAMES, *, unions: bool = False) -> t
 
 
 def rules(schema: Any, types: Types = _NAMES, bounds: Bounds = _REMINDER) -> str:
-    """What the form does not show, a line for each field that has something: limits, patterns, what may be left out.
+    """The rules that the form does not show, one line per field: limits, patterns, and whether it may be left out.
 
     >>> rules({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
     '- age: ≥ 0'
@@ -90,7 +90,7 @@ def rules(schema: Any, types: Types = _NAMES, bounds: Bounds = _REMINDER) -> str
 
 
 def _said_at(schema: Any, types: Types, bounds: Bounds) -> dict[str, set[str]]:
-    """What is said of each place, in order; several things where the arms of a union differ."""
+    """The rules of each place, in order; several if the arms of a union differ."""
     found: dict[str, set[str]] = {}
     for place, about in _rule_lines(schema, types, bounds):
         found.setdefault(place, set()).add(about)
@@ -98,13 +98,13 @@ def _said_at(schema: Any, types: Types, bounds: Bounds) -> dict[str, set[str]]:
 
 
 def schema_text(schema: Any) -> str:
-    """A schema as JSON text without its titles and remarks; empty where it is too long to send."""
+    """A schema as JSON text without its titles and comments; empty if it is too long to send."""
     text = written(_slim(schema, 0)).decode()
     return text if len(text) <= _MOST_SCHEMA else ""
 
 
 def is_plain(schema: Any, *, unions: bool = False) -> bool:
-    """Whether a form and its rules say all that a schema says; `unions` counts alternatives as something that a form can say.
+    """Whether a form and its rules express the whole schema; with `unions`, a form can also express alternatives.
 
     >>> (
     ...     is_plain({"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}),
@@ -133,7 +133,7 @@ def is_plain(schema: Any, *, unions: bool = False) -> bool:
 
 
 def follow(root: Any, schema: Any) -> Any:
-    """A schema behind its local references; what cannot be found is anything."""
+    """A schema with its local references followed; a reference that cannot be resolved allows anything."""
     for _ in range(20):
         ref = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(ref, str):
@@ -181,7 +181,7 @@ def _slim(schema: Any, depth: int) -> Any:
 
 
 def _rule_lines(root: Any, types: Types, bounds: Bounds) -> Iterator[tuple[str, str]]:
-    """Each place with what there is to say of it, parents first; a schema that refers to itself ends."""
+    """Each place with its rules, parents first; stops at schemas that refer to themselves."""
     stack: list[tuple[Any, str, int]] = [(root, "", 0)]
     places = 0
     yield "", _said_of(_real(root, root), root, types, bounds.said, optional=False)
@@ -211,7 +211,7 @@ def _rule_lines(root: Any, types: Types, bounds: Bounds) -> Iterator[tuple[str, 
 
 
 def _alternatives(root: Any, schema: dict[str, Any]) -> list[Any]:
-    """The arms of a union of which several are no null, each with what holds for all of them."""
+    """The arms of a union with several arms that are not null, each with the keywords that apply to all arms."""
     for word in ("anyOf", "oneOf"):
         arms = [follow(root, arm) for arm in schema.get(word) or ()]
         real = [arm for arm in arms if not _is_null(arm)]
@@ -233,7 +233,7 @@ def _said_of(schema: Any, inner: Any, types: Types, most: int, *, optional: bool
 
 
 def _either(schema: dict[str, Any]) -> list[str]:
-    """The fields of which an object needs at least one, where its alternatives differ in what they require."""
+    """The fields of which an object needs at least one, if its alternatives require different fields."""
     arms = schema.get("anyOf")
     if not isinstance(arms, list) or len(arms) < 2 or not isinstance(schema.get("properties"), dict):
         return []
@@ -242,7 +242,7 @@ def _either(schema: dict[str, Any]) -> list[str]:
 
 
 def limits(schema: Any, types: Types, most: int = _WHOLE.said, *, examples: bool = True) -> Iterator[str]:
-    """The limits of one value in a few words each; without `examples`, a format is named and not shown.
+    """The limits of one value, in a few words each; without `examples`, formats have only their name.
 
     >>> [*limits({"minimum": 1, "format": "date"}, _NAMES)]
     ['≥ 1', 'date (2024-05-31)']
@@ -253,7 +253,7 @@ def limits(schema: Any, types: Types, most: int = _WHOLE.said, *, examples: bool
     for word, template in _RULES.items():
         if word in schema:
             for name, said in names.items():
-                template = template.replace(f"{{{name}}}", said)  # before a pattern, which may hold braces too
+                template = template.replace(f"{{{name}}}", said)  # first, because a pattern may also contain braces
             yield template.replace("{}", _on_one_line(str(schema[word])[:most]))
     form = schema.get("format")
     if form is not None:
@@ -263,14 +263,14 @@ def limits(schema: Any, types: Types, most: int = _WHOLE.said, *, examples: bool
 
 
 def _on_one_line(text: str) -> str:
-    r"""A name or a pattern without line breaks: `\n` says the same in a pattern, and does not begin a new rule."""
+    r"""A name or a pattern with `\n` for line breaks, which means the same in a pattern and does not begin a new rule."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _real(root: Any, schema: Any) -> Any:
-    """A schema behind references and the choice of nothing."""
+    """A schema with references followed, and without the alternative null."""
     schema = follow(root, schema)
     arms = schema.get("anyOf") if isinstance(schema, dict) else None
     real = [arm for arm in arms if not _is_null(follow(root, arm))] if isinstance(arms, list) else []
@@ -278,7 +278,7 @@ def _real(root: Any, schema: Any) -> Any:
 
 
 def _with_arm(schema: dict[str, Any], word: str, arm: Any) -> Any:
-    """One alternative of an object together with what holds for all of them, such as the fields that they share."""
+    """One alternative of an object, together with the keywords that apply to all of them, such as shared fields."""
     own = schema.get("properties")
     if not isinstance(own, dict) or not isinstance(arm, dict):
         return arm
@@ -297,7 +297,7 @@ class _Shape:
 
     def __init__(self, root: Any, types: Types, bounds: Bounds, *, every: bool = True) -> None:
         self.root = root
-        self.every = every  # arm of a union is shown, not only the first
+        self.every = every  # show every arm of a union, not only the first
         self.types = types
         self.bounds = bounds
         self.places = 0

@@ -1,7 +1,7 @@
-"""A form with what is known in it: what was right in a reply stands there, what was wrong is a place to fill.
+"""A partly filled form: it contains the correct values of a reply, and places to fill for the wrong ones.
 
-A schema, the value that was read and the places that are wrong in it enter; a form leaves. What a model wrote is put in as JSON, without
-tags that could seed others, and long texts are left to be written anew.
+Takes a schema, the value that was read, and the wrong places in it; returns a form. The model's values are added as JSON, without
+tags that it might repeat. Long texts are not filled in; the model must write them again.
 """
 
 import json
@@ -17,7 +17,7 @@ _MOST_DEPTH = 12
 
 
 def skeleton(schema: Any, data: Any, wrong: Iterable[str], types: Types, most: int) -> str:
-    """The form of a schema, filled in where a value is right; the empty form where nothing is, or it would be too long.
+    """The form of a schema, filled in with the correct values; the empty form if there are no correct values, or if it would be too long.
 
     >>> schema = {"properties": {"title": {"type": "string"}, "minutes": {"type": "integer"}}}
     >>> skeleton(schema, {"title": "Toast"}, ["$.minutes"], {}, 2000)
@@ -69,7 +69,7 @@ class _Skeleton:
             if name not in value and here in self._places:
                 shown = self._form(named[name]) if name in named else self._form(schema=True)
             elif name not in value or (name not in named and (named or here in self._places)):
-                continue  # left out before, and rightly; or a name that nobody asked for
+                continue  # correctly left out before, or an unknown name
             else:
                 shown = self.at(named.get(name, True), value[name], here, depth + 1)
             members.append(f"{disarm(json.dumps(name, ensure_ascii=False))}: {shown}")

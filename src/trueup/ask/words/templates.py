@@ -1,7 +1,7 @@
-"""Templates: read from a language's file or given by the caller, checked at once, filled in by `{name}` alone.
+"""Templates: read from a language's file or given by the caller, checked immediately, and filled in by `{name}` only.
 
-A template that names a value it is not given, or that no step uses, is refused with its name. Values are put in once: what
-stands inside a value is never read as a template.
+An unknown template, or a template with an unknown value, raises an error with its name. Values are filled in once: the text of
+a value is never read as a template.
 """
 
 import os
@@ -20,7 +20,7 @@ FIELD = re.compile(r"\{([a-z_]+(?:\.\w+)?)\}")
 _REPAIR = frozenset(
     {"nth", "most", "faults", "hints", "fence", "fence_length", "reply", "wanted", "shape", "rules", "schema"}
 )
-# The values that each template may name.
+# The values that each template may contain.
 KNOWN: dict[str, frozenset[str]] = {
     "format": frozenset({"schema", "shape", "rules"}),
     "format_schema": frozenset({"schema", "shape", "rules"}),
@@ -52,11 +52,11 @@ _MOST_BYTES = 256_000
 
 
 class WordsError(ValueError):
-    """Templates that cannot be used: says which, and what is wrong."""
+    """A template cannot be used; the message names it and says what is wrong."""
 
 
 class Templates:
-    """The templates of one language; `own` are the names of those that the caller gave."""
+    """The templates of one language; `own` are the names of the caller's templates."""
 
     __slots__ = ("hints", "messages", "own", "templates", "types")
 
@@ -70,14 +70,14 @@ class Templates:
         self.types = tables["types"]
 
     def fill(self, name: str, /, **values: Any) -> str:
-        """A template with its values put in."""
+        """A template with its values filled in."""
         return fill(self.templates[name], values)
 
     def with_own(self, own: Mapping[str, Any]) -> "Templates":
-        """These words with some of the caller's in their place."""
+        """These templates, with some replaced by the caller's."""
         templates, tables = _checked(own, "words")
         joined = {name: {**getattr(self, name), **tables.get(name, {})} for name in _TABLES}
-        given = tables.get("messages", {})  # one for a code replaces all that ship for it, such as `V004 minimum`
+        given = tables.get("messages", {})  # a code replaces all built-in messages for it, as `V004 minimum`
         joined["messages"] = {
             key: text for key, text in joined["messages"].items() if key in given or key.partition(" ")[0] not in given
         }
@@ -85,7 +85,7 @@ class Templates:
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """A template with its values put in; a value is never read again.
+    """A template with its values filled in; a value is never read as a template.
 
     >>> fill("{a} and {b}", {"a": "{b}", "b": 2})
     '{b} and 2'
@@ -95,7 +95,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=32)
 def shipped(language: str) -> Templates:
-    """The words of a language that trueup ships.
+    """The built-in templates of a language.
 
     >>> shipped("es").fill("more", count=3)
     '- y 3 más'
@@ -114,7 +114,7 @@ def shipped(language: str) -> Templates:
 
 
 def find_words(language: str, own: "Mapping[str, Any] | str | os.PathLike[str] | None") -> Templates:
-    """The words of a language, the caller's own in place of the shipped where there are some."""
+    """The templates of a language; the caller's own replace the built-in ones."""
     words = shipped(language)
     if own is None:
         return words
@@ -130,7 +130,7 @@ def find_words(language: str, own: "Mapping[str, Any] | str | os.PathLike[str] |
 
 
 def _parsed(text: str, where: str) -> Mapping[str, Any]:
-    from ruamel.yaml import YAML  # only needed once something must be said
+    from ruamel.yaml import YAML  # needed only if a text is sent
     from ruamel.yaml.error import YAMLError
 
     loader = YAML(typ="safe", pure=True)
@@ -140,7 +140,7 @@ def _parsed(text: str, where: str) -> Mapping[str, Any]:
     except YAMLError as error:
         raise WordsError(f"words {where}: not YAML: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(found, dict):
-        raise WordsError(f"words {where}: a mapping of templates by name is needed")
+        raise WordsError(f"words {where}: must be a mapping of names to templates")
     return found
 
 
@@ -162,11 +162,11 @@ def _checked(given: Mapping[str, Any], where: str) -> tuple[dict[str, str], dict
         unknown = [field for field in FIELD.findall(value) if _whole(field) not in KNOWN[name]]
         if unknown:
             allowed = ", ".join(sorted(KNOWN[name])) or "no value at all"
-            raise WordsError(f"words {where}: {name} names {{{unknown[0]}}}; it knows {allowed}")
+            raise WordsError(f"words {where}: {name} names {{{unknown[0]}}}; it may contain {allowed}")
         templates[name] = value
     return templates, tables
 
 
 def _whole(field: str) -> str:
-    """The value that a field is part of: `data.first_name` is one of `data`."""
+    """The value that a field belongs to: `data` for `data.first_name`."""
     return "data" if field.startswith("data.") else field

@@ -1,6 +1,6 @@
-"""A schema as types in the style of TypeScript, with comments for what a type cannot say: descriptions, limits, defaults.
+"""A schema as types in the style of TypeScript, with comments for what a type cannot express: descriptions, limits, defaults.
 
-Places of a schema enter; declarations leave. Every place is written once: what is referred to, and what lies deep, becomes a type
+Takes places of a schema; returns declarations. Every place is written once: referenced and deeply nested places become types
 with a name. So the text grows with the schema and not with its references, and a schema that refers to itself ends.
 """
 
@@ -15,14 +15,14 @@ from trueup.conform.document import SchemaPlace, reference
 from trueup.verdict.codec import written
 from trueup.verdict.likeness import name_words
 
-_MOST_DEPTH = 8  # what lies deeper is written as a type of its own
+_MOST_DEPTH = 8  # deeper places become separate types
 _PLAIN = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _WORDS = re.compile(r"[\w.]+", re.ASCII)
 _KINDS = {"integer": "number", "object": "object", "array": "array"}
 _OBJECT = frozenset({"properties", "required", "additionalProperties", "patternProperties"})
 _ARRAY = frozenset({"items", "prefixItems"})
 _ONLY_A_REFERENCE = frozenset({"$ref", "$defs", "definitions", "$schema"})
-# What a type does not say is written as JSON.
+# Keywords that a type cannot express are written as JSON.
 _BEYOND = (
     "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies", "propertyNames", "minProperties",
     "maxProperties", "contains", "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties",
@@ -30,7 +30,7 @@ _BEYOND = (
 
 
 class Declarations:
-    """The types of one or several schemas, each with a name of its own.
+    """The types of one or several schemas, each with its own name.
 
     >>> from trueup.conform.schema import compile_schema
     >>> schema = compile_schema({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
@@ -44,23 +44,23 @@ class Declarations:
     def __init__(self, types: Types) -> None:
         self._types = types
         self._names: dict[int, str] = {}
-        self._kept: list[SchemaPlace] = []  # so that the id of a place stays its own
+        self._kept: list[SchemaPlace] = []  # so that no other object gets the id of a place
         self._taken: set[str] = set()
         self._waiting: deque[SchemaPlace] = deque()
 
     def declare(self, place: SchemaPlace, name: str) -> str:
-        """The type of a place and all that it refers to, as declarations."""
+        """The type of a place and of everything that it refers to, as declarations."""
         self._name(place, name)
         return self.rest()
 
     def inline(self, place: SchemaPlace) -> str:
-        """The type of a place; what it refers to waits for `rest`."""
+        """The type of a place; `rest` declares the types that it refers to."""
         note = self._note(place)
         text = self._type(place, 0, 0)
         return f"{text} /* {_inside(note)} */" if note else text
 
     def rest(self) -> str:
-        """The declarations of all types that were named and not written yet."""
+        """The declarations of all types that have a name and are not written yet."""
         written_out = []
         while self._waiting:
             place = self._waiting.popleft()
@@ -102,7 +102,7 @@ class Declarations:
         )
 
     def _parts(self, place: SchemaPlace, depth: int, level: int) -> Iterator[list[str]]:
-        """The types that all hold at a place, each as its alternatives."""
+        """The types that all apply to a place, each as its alternatives."""
         rules = place.rules
         target = reference(place)
         if target is not None:
@@ -168,7 +168,7 @@ class Declarations:
         return "\n".join(["{", *lines, "  " * level + "}"])
 
     def _member(self, place: SchemaPlace, depth: int, level: int) -> str:
-        """The type of a property, whose comment stands above it."""
+        """The type of a property, with its comment above it."""
         if depth > _MOST_DEPTH and isinstance(place.schema, dict):
             return self._name(place, "Part")
         return self._type(place, depth, level)
@@ -190,9 +190,9 @@ class Declarations:
 
 
 def root_type(place: SchemaPlace) -> tuple[SchemaPlace, str]:
-    """The place whose type is that of a whole schema, and the name to declare it under: its title, if that is one.
+    """The place with the type of a whole schema, and the name to declare it with: its title, if that is a name.
 
-    A schema that is only a reference, as that of a model which refers to itself, needs no name of its own.
+    A schema that is only a reference, such as the schema of a model that contains itself, does not need its own name.
     """
     target = reference(place)
     if target is not None and place.rules.keys() <= _ONLY_A_REFERENCE:
@@ -202,7 +202,7 @@ def root_type(place: SchemaPlace) -> tuple[SchemaPlace, str]:
 
 
 def _kinds(rules: dict[str, Any]) -> list[str]:
-    """The types that a place lists, or the one that its other words are about."""
+    """The types that a place lists, or the type that its other keywords apply to."""
     listed = _listed(rules)
     if listed:
         return list(listed)
@@ -217,7 +217,7 @@ def _listed(rules: dict[str, Any]) -> list[str]:
 
 
 def _title(rules: dict[str, Any], name: str) -> str:
-    """The title of a place, unless it only repeats its name, as titles that a library makes do."""
+    """The title of a place, unless it only repeats its name, like titles that a library makes."""
     title = rules.get("title")
     if not isinstance(title, str) or "".join(name_words(title)) == "".join(name_words(name)):
         return ""
@@ -245,5 +245,5 @@ def _line(text: str) -> str:
 
 
 def _inside(note: str) -> str:
-    """A comment that does not end before its end."""
+    """A comment without `*/`, which would end it early."""
     return note.replace("*/", "*\\/")
