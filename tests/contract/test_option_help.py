@@ -54,12 +54,12 @@ def test_the_repr_distinguishes_contracts(contract: Contract, shown: str) -> Non
     ("slip", "meant"), [("shema", "schema"), ("tool", "tools"), ("acept", "accept"), ("max_dept", "max_depth")]
 )
 def test_a_misspelled_option_gets_the_one_that_was_meant(slip: str, meant: str) -> None:
-    with pytest.raises(TypeError, match=f"^Contract takes no '{slip}'; did you mean '{meant}'\\?$"):
+    with pytest.raises(TypeError, match=f"^Contract has no option '{slip}'; did you mean '{meant}'\\?$"):
         Contract(**{slip: None})  # type: ignore[arg-type]
 
 
 def test_an_option_like_no_other_gets_them_all() -> None:
-    with pytest.raises(TypeError, match=f"it takes schema, tools, .*{[*OPTIONS][-1]}$"):
+    with pytest.raises(TypeError, match=f"its options are schema, tools, .*{[*OPTIONS][-1]}$"):
         Contract(zzz=1)  # type: ignore[call-overload]
 
 
@@ -95,7 +95,7 @@ def test_every_way_to_ask_says_which_option_was_meant(asking: Callable[..., Any]
         if inspect.isawaitable(made):
             await made
 
-    with pytest.raises(TypeError, match=rf"^\w+ takes no '{slip}'; did you mean '{meant}'\?$"):
+    with pytest.raises(TypeError, match=rf"^\w+ has no option '{slip}'; did you mean '{meant}'\?$"):
         asyncio.run(asked())
 
 
@@ -103,18 +103,24 @@ def test_every_way_to_ask_says_which_option_was_meant(asking: Callable[..., Any]
     ("make", "says"),
     [
         (lambda: Contract.load(EXAMPLES / "contracts" / "salon.yaml", acept="none"), r"Contract\.load .* 'accept'\?$"),
-        (lambda: Contract.envelope(tols=[look]), r"Contract takes no 'tols'; did you mean 'tools'\?$"),
-        (lambda: Policy(atempts=3), r"Policy takes no 'atempts'; did you mean 'attempts'\?$"),
-        (lambda: Policy(max_retries=3), r"Policy takes no 'max_retries'; did you mean 'repairs'\?$"),
-        (lambda: Contract(response_model=dict), r"Contract takes no 'response_model'; did you mean 'schema'\?$"),
-        (lambda: INVOICES.ask(model, "?", model="gpt"), r"ask takes no 'model'; use policy=Policy\(models=…\)$"),
-        (lambda: observed(INVOICES, on_event=str), r"observed takes no 'on_event'; it takes contract, \*subscribers$"),
+        (lambda: Contract.envelope(tols=[look]), r"Contract has no option 'tols'; did you mean 'tools'\?$"),
+        (lambda: Policy(atempts=3), r"Policy has no option 'atempts'; did you mean 'attempts'\?$"),
+        (lambda: Policy(max_retries=3), r"Policy has no option 'max_retries'; did you mean 'repairs'\?$"),
+        (lambda: Contract(response_model=dict), r"Contract has no option 'response_model'; did you mean 'schema'\?$"),
+        (lambda: INVOICES.ask(model, "?", model="gpt"), r"ask has no option 'model'; use policy=Policy\(models=…\)$"),
+        (
+            lambda: observed(INVOICES, on_event=str),
+            r"observed has no option 'on_event'; its options are contract, \*subscribers$",
+        ),
         (
             lambda: observed(INVOICES, subscriber=str),
-            r"observed takes no 'subscriber'; did you mean '\*subscribers'\?$",
+            r"observed has no option 'subscriber'; did you mean '\*subscribers'\?$",
         ),
-        (lambda: Price(inptu=1, output=2), r"Price takes no 'inptu'; did you mean 'input'\?$"),
-        (lambda: Conversation(INVOICES, model, polcy=None), r"Conversation takes no 'polcy'; did you mean 'policy'\?$"),
+        (lambda: Price(inptu=1, output=2), r"Price has no option 'inptu'; did you mean 'input'\?$"),
+        (
+            lambda: Conversation(INVOICES, model, polcy=None),
+            r"Conversation has no option 'polcy'; did you mean 'policy'\?$",
+        ),
     ],
     ids=[
         "load",

@@ -108,7 +108,7 @@ def test_a_contract_takes_it_and_remembers_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_misspelled_one_is_named(name: str) -> None:
-    with pytest.raises(TypeError, match=f"^Contract takes no '{name}x'; did you mean '{name}'"):
+    with pytest.raises(TypeError, match=f"^Contract has no option '{name}x'; did you mean '{name}'"):
         Contract(**{f"{name}x": None})  # type: ignore[arg-type]
 
 

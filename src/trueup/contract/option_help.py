@@ -23,7 +23,7 @@ def named(owner: str) -> Callable[[F], F]:
     ... def knead(dough, *, minutes=10): ...
     >>> knead("rye", minuets=5)
     Traceback (most recent call last):
-    TypeError: knead takes no 'minuets'; did you mean 'minutes'?
+    TypeError: knead has no option 'minuets'; did you mean 'minutes'?
     """
 
     def decorate(function: Any) -> Any:
@@ -81,13 +81,15 @@ def no_such_option(name: str, owner: str, known: Sequence[str]) -> str:
     """The message for an unknown option.
 
     >>> no_such_option("shema", "Contract", ["schema", "tools"])
-    "Contract takes no 'shema'; did you mean 'schema'?"
+    "Contract has no option 'shema'; did you mean 'schema'?"
     """
     meant = _ELSEWHERE.get(name, "")
     if meant and meant not in known and "policy" in known:
-        return f"{owner} takes no {name!r}; use policy=Policy({meant}=…)"
+        return f"{owner} has no option {name!r}; use policy=Policy({meant}=…)"
     near = meant if meant in known else nearest(name, known)
-    return f"{owner} takes no {name!r}; " + (f"did you mean {near!r}?" if near else f"it takes {', '.join(known)}")
+    return f"{owner} has no option {name!r}; " + (
+        f"did you mean {near!r}?" if near else f"its options are {', '.join(known)}"
+    )
 
 
 def told(name: str, given: Mapping[str, Any]) -> str:

@@ -51,7 +51,9 @@ def _without_comments(text: str) -> str:
                 line = lines[row - 1]
                 lines[row - 1] = line[:start] + " " * len(token.string) + line[start + len(token.string) :]
     except (tokenize.TokenError, SyntaxError):
-        raise ExpressionError("not a valid expression: a bracket or a text is not closed, or is closed twice") from None
+        raise ExpressionError(
+            "not a valid expression: a bracket or a quote is not closed, or is closed twice"
+        ) from None
     return "".join(lines)[1:]
 
 

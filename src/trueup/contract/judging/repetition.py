@@ -47,8 +47,8 @@ class Looping:
         self._blanks = _BLANKS if is_data else _BLANKS_IN_TEXT
         self._end: list[str] = []
         self._length = 0  # of the pieces at the end
-        self._fresh = 0  # characters since it was looked at
-        self._unit = ""  # what repeats at the end, if something does
+        self._fresh = 0  # characters since it was last examined
+        self._unit = ""  # the text that repeats at the end, if any
         self._size = 0  # for this many characters
 
     def feed(self, piece: str) -> Finding | None:

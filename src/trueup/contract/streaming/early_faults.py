@@ -104,8 +104,8 @@ class Early:
         self._turn = -1
         self._string: Any = None  # the open string, as the growing value knows it
         self._at: Parts = ()  # its place
-        self._most = 0  # characters that it may have
-        self._next = 0  # it is looked at once it is as long
+        self._most = 0  # the most characters that it may have
+        self._next = 0  # it is examined again at this length
         self._told: set[Parts] = set()
         self._tries: Counter[Parts] = Counter()  # how many times something was not certain yet
 

@@ -109,7 +109,7 @@ def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
         ("api: {}", "api: {rate_limit: {requests_per_minute: 0}}", "config.yaml:23:41: N006 api.rate_limit.requests_per_minute must be a number"),
         ("api: {}", "api: {poll_interval_seconds: often}", "config.yaml:23:30: N006 api.poll_interval_seconds must be a number of at least 0"),
         ("api: {}", "api: {prices: {m: {input: -1, output: 2}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' must be {input: …, output: …}"),
-        ("api: {}", "api: {prices: {m: {input: 1, output: 2, cache: 1}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' must be {input: …, output: …} per million tokens; Price takes no 'cache'; did you mean 'cached'?"),
+        ("api: {}", "api: {prices: {m: {input: 1, output: 2, cache: 1}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' must be {input: …, output: …} per million tokens; Price has no option 'cache'; did you mean 'cached'?"),
         ("api: {}", "api: {}\napi: {}", "config.yaml:24:1: N004 key 'api' is given twice; the first is in line 23. Keep one of them."),
     ],
 )  # fmt: skip
