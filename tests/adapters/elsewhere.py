@@ -14,4 +14,4 @@ FOLDER = ROOT / ".venv-adapters"
 PYTHON = FOLDER / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 INSIDE = Path(sys.prefix).resolve() == FOLDER
 HERE = tuple(name for name in ADAPTERS if (name in ELSEWHERE) == INSIDE)
-"""The adapters whose libraries are installed in this environment."""
+"""The adapters with libraries that are installed in this environment."""

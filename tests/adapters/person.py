@@ -14,7 +14,7 @@ CONTRACT = Contract(Person, rules=["age >= 0"])
 ADA = Person(name="Ada", age=36)
 GOOD = '{"name": "Ada", "age": 36}'
 BROKEN = 'Sure! Here it is:\n```json\n{"name": "Ada", "age": "36",}\n```'
-"""Nothing is lost: a fence, a comma too many, a number as text."""
+"""Lossless fixes: a fence, an extra comma, a number as text."""
 REFUSED = '{"name": "Ada", "age": -5}'
-"""Valid under the schema, and against the rule."""
+"""Valid under the schema, but against the rule."""
 MISSING = '{"name": "Ada"}'

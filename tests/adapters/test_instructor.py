@@ -117,7 +117,7 @@ def test_items_of_a_list_are_judged_when_they_are_validated() -> None:
 
 
 def streamed(script: list[Any], *, awaited: bool, partial: bool) -> list[Any]:
-    """The parts of a stream of instructor: a person that grows, or one person after another."""
+    """The parts of a stream from instructor: a growing person, or one person after another."""
     model: Any = contract_model(CONTRACT, Person)
     arguments: Any = {"response_model": model, "messages": QUESTION, "model": "m"}
 

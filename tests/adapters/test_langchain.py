@@ -119,7 +119,7 @@ def test_the_context_reaches_the_contract() -> None:
         idle.invoke("Your booking is confirmed.")
 
 
-def test_format_instructions_are_those_of_the_contract() -> None:
+def test_format_instructions_come_from_the_contract() -> None:
     assert ContractOutputParser(contract=CONTRACT).get_format_instructions() == CONTRACT.instructions()
 
 

@@ -42,7 +42,7 @@ TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {"type":
 
 
 def ask(reply: Any, guardrail: ContractGuardrail, **options: Any) -> Any:
-    """A completion by LiteLLM's SDK, with the guardrail asked for by name."""
+    """A completion by LiteLLM's SDK, with the guardrail requested by name."""
 
     async def run(url: str) -> Any:
         try:

@@ -24,7 +24,7 @@ def model_of(server: ScriptedServer) -> OpenAILike:
 
 
 def run(program: Any, llm: OpenAILike, *, awaited: bool = False, streams: bool = False) -> Any:
-    """The result of a program; of a stream, all parts."""
+    """The result of a program; for a stream, all parts."""
 
     async def wait() -> Any:
         async with llm._async_http_client:

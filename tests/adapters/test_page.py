@@ -37,7 +37,7 @@ def run(code: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.chdir(folder)
     names: dict[str, Any] = module.__dict__
     before = dict(os.environ)
-    asyncio.set_event_loop(loop := asyncio.new_event_loop())  # or a synchronous call may make one, and leave it open
+    asyncio.set_event_loop(loop := asyncio.new_event_loop())  # otherwise a call may leave one open
     try:
         with collected():
             exec(compile(code, str(PAGE), "exec"), names)

@@ -48,14 +48,14 @@ def test_columns_have_types_that_can_be_computed_with_even_without_rows() -> Non
 
 
 @pytest.mark.parametrize("kind", [object, "str", "string", "string[pyarrow]", "category"])
-def test_a_null_of_any_kind_is_a_reply_that_is_not_there(kind: Any) -> None:
+def test_a_null_of_any_kind_is_a_missing_reply(kind: Any) -> None:
     checked = pd.Series(["[1]", None, float("nan"), pd.NA], dtype=kind).trueup.check(Contract(list[int]))
     assert list(checked["ok"]) == [True, False, False, False]
     assert list(checked["codes"])[1:] == [("R004",)] * 3
     assert checked["reason"].iloc[1] == "The cell is null: there is no reply"
 
 
-def test_a_cell_may_hold_bytes_a_providers_response_or_parsed_data() -> None:
+def test_a_cell_may_contain_bytes_a_providers_response_or_parsed_data() -> None:
     response = {"choices": [{"message": {"role": "assistant", "content": "[1,]"}, "finish_reason": "stop"}]}
     replies = pd.Series([b"[1]", response, [1], {"n": 2}, 3])
     checked = replies.trueup.check(Contract({"type": ["array", "object"]}))

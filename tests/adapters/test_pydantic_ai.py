@@ -17,7 +17,7 @@ from trueup.testing.server import ScriptedServer
 
 
 def ask(script: list[Any], output_type: Any, *, deps: Any = None, streams: bool = False, **options: Any) -> Any:
-    """The output of an agent, and what it sent; of a stream, all outputs."""
+    """The output of an agent, and the requests that it sent; for a stream, all outputs."""
     validator = options.pop("validator", None)
 
     async def run(server: ScriptedServer) -> Any:
@@ -37,7 +37,7 @@ def ask(script: list[Any], output_type: Any, *, deps: Any = None, streams: bool 
 
 
 def tool(arguments: str | dict[str, Any]) -> Step:
-    """A call of the output tool."""
+    """A call to the output tool."""
     return Say(None, (Call("final_result", arguments),))
 
 

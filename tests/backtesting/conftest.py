@@ -1,4 +1,4 @@
-"""The stores of tests/store, for what reads them."""
+"""The stores of tests/store, for tests that read them."""
 
 from tests.store.conftest import database, pytest_generate_tests, server
 

@@ -1,4 +1,4 @@
-"""What the tests of backtests share: contracts, replies that flip between them in known ways, and units in files."""
+"""Shared by the tests of backtests: contracts, replies that flip between them in known ways, and units in files."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ NEW = {
     "type": "object", "required": ["n"],
     "properties": {"n": {"type": "integer", "minimum": 10}, "s": {"enum": ["a", "b"]}, "t": {"type": "number"}},
 }  # fmt: skip
-# Replies by what becomes of them from OLD to NEW, clean and broken ones.
+# Clean and broken replies by the change of their outcome from OLD to NEW.
 REPLIES: dict[str, list[str]] = {
     "same": ['{"n": 20}', '{"n": 20,}', "sorry", '{"n": 20, "s": "x y"}', '```json\n{"n": 30}\n```'],
     "newly_refused": ['{"n": 5}', '{"n": "5"}', '{"n": 5,}'],
@@ -30,7 +30,7 @@ def contracts() -> tuple[Contract[Any], Contract[Any]]:
 
 
 def write_units(path: Path, replies: Iterable[str | bytes]) -> Path:
-    """Units of replies; bytes are lines as they are."""
+    """Units of replies; bytes are unchanged lines."""
     lines = [
         reply if isinstance(reply, bytes) else json.dumps({"unit_id": f"u{n}", "input": {}, "raw_response": reply}).encode()
         for n, reply in enumerate(replies)

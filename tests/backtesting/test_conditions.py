@@ -33,7 +33,7 @@ FIGURES = {name: CountAndShare(None, None) for name in NAMES} | {
         ("newly_refused<1_000", True),
     ],
 )
-def test_what_a_condition_means(text: str, holds: bool) -> None:
+def test_the_meaning_of_a_condition(text: str, holds: bool) -> None:
     assert Condition(text, NAMES).holds(FIGURES) is holds
 
 
@@ -57,7 +57,7 @@ def test_what_a_condition_means(text: str, holds: bool) -> None:
         ("p > 1 " * 400, "is too long"),
     ],
 )
-def test_a_condition_that_is_not_understood_says_what_there_is(text: str, says: str) -> None:
+def test_an_invalid_condition_lists_the_names(text: str, says: str) -> None:
     with pytest.raises(BadCondition) as error:
         Condition(text, NAMES)
     assert says in str(error.value)

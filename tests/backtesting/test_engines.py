@@ -1,4 +1,5 @@
-"""Engines: processes count what one process counts (tests/batch/engines has the cluster); a reply that hangs or ends its process is counted alone."""
+"""Engines: several processes count the same as one process (tests/batch/engines tests the cluster). If a reply hangs or
+ends its process, only this reply is counted as such."""
 
 import json
 from pathlib import Path
@@ -14,7 +15,7 @@ from trueup.batch.judging.work import EngineFailed, UnitLimits
 
 TEXTS = [text for texts in REPLIES.values() for text in texts]
 
-# A contract with code of its own: "fatal" ends the process, "hang" never comes back, "raise" raises.
+# A contract with its own code: "fatal" ends the process, "hang" never returns, "raise" raises.
 CODE = """
 import os, signal, time
 from trueup import Contract
@@ -33,7 +34,7 @@ made = Contract({NEW!r}, checks=[check], name="own")
 
 
 def told(found: Backtest) -> dict[str, Any]:
-    """What must not depend on the engine."""
+    """The parts of a result that must not depend on the engine."""
     row = found.to_dict()
     for name in ("seconds", "sources"):
         del row[name]
@@ -47,7 +48,7 @@ def own_contract(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> st
     return f"{name}:made"
 
 
-def test_processes_count_what_one_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_count_the_same_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_units(tmp_path / "units.jsonl", TEXTS * 100)
     new, old = write_contract(tmp_path / "new.json", NEW), write_contract(tmp_path / "old.json", OLD)
     seen: list[Path] = []
@@ -98,7 +99,7 @@ def test_values_that_cannot_leave_this_process_are_judged_in_it(monkeypatch: pyt
     assert found.total == len(given)
 
 
-def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path) -> None:
+def test_a_missing_cluster_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     file = write_units(tmp_path / "units.jsonl", TEXTS)
     with pytest.raises(EngineFailed, match="Ray cannot be reached at"):

@@ -1,4 +1,4 @@
-"""Faithful: what a real gateway recorded, judged again under the very contract, gives the recorded verdict, or says why it cannot be judged."""
+"""Faithful: replies that a real gateway recorded get the same verdict under the same contract, or a reason why not."""
 
 import json
 import random
@@ -44,7 +44,7 @@ STATES = {
 
 
 def says_the_limit(verdict: Any, context: Any) -> str | None:
-    """A check of the user's own, which looks at whatever it is given."""
+    """The user's own check, which uses all of its input."""
     limit = context.get("input", {}).get("limit", 0)
     return "too long a text for this limit" if len(verdict.reply.text) > limit else None
 
@@ -86,7 +86,7 @@ HISTORY: list[dict[str, Any]] = [
 
 
 class Traffic:
-    """Random requests to a gateway that records, and what its upstream says."""
+    """Random requests to a gateway that records, and its upstream's replies."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -129,7 +129,7 @@ class Traffic:
             http.post("/v1/chat/completions", json=body | dice.choice([{}, {"tools": TOOLS}]), headers=headers)
 
     def record(self, url: str, name: str, requests: int) -> int:
-        """Send so many requests; how many verdicts were stored."""
+        """Send a number of requests, and return the number of stored verdicts."""
         self.name = name
         with (
             open_store(url, keep_context=True) as store,
@@ -144,7 +144,7 @@ class Traffic:
 
 
 def facts(case: Case, contract: Contract[Any]) -> tuple[Any, Any]:
-    """The recorded verdict, and the one that judging again gives."""
+    """The recorded verdict, and the verdict from judging again."""
     was, now = case.recorded, json.loads(json.dumps(contract.check(case.reply, case.context).to_dict()))
     assert was is not None
     assert was.calls is not None
@@ -163,7 +163,7 @@ def test_a_recorded_reply_judged_again_gets_the_verdict_that_was_recorded(
 ) -> None:
     url, contract = database(), CONTRACTS[name]
     total = Traffic(seed).record(url, name, 40)
-    monkeypatch.setattr(judging, "__version__", "another")  # so that no verdict is taken from the record
+    monkeypatch.setattr(judging, "__version__", "another")  # so that no recorded verdict is reused
     forced = Pair(contract, contract)
     kinds: Counter[str] = Counter()
     for case in cases([url]):
@@ -184,7 +184,7 @@ def test_a_recorded_reply_judged_again_gets_the_verdict_that_was_recorded(
     )
 
 
-def test_a_part_of_a_refused_reply_is_not_judged_beside_the_whole(tmp_path: Path) -> None:
+def test_a_part_of_a_refused_reply_is_not_judged_in_addition(tmp_path: Path) -> None:
     contract = CONTRACTS["envelope"]
     url = str(tmp_path / "v.db")
     with (
@@ -198,8 +198,8 @@ def test_a_part_of_a_refused_reply_is_not_judged_beside_the_whole(tmp_path: Path
     assert found == {"refused": (None, 1, "Hello, how can I help?"), "degraded": ("no_model", 0, "")}
 
 
-def test_what_no_contract_decides_stays_refused() -> None:
-    """An empty reply, a refusal of the model and an unfinished reply are refused by asking, whatever the contract says."""
+def test_replies_that_the_loop_refuses_stay_refused() -> None:
+    """The loop refuses an empty reply, a model's refusal and an unfinished reply under any contract."""
     for code, hint in (("P002", "Answer the user."), ("P010", "Answer the user."), ("A002", ""), ("A006", "")):
         found = {"code": code, "level": "error", "hint": hint, "path": "$", "message": ""}
         case = Case("1", "", {}, recorded=Recorded(False, (code,), (found,)))

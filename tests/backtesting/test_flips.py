@@ -1,4 +1,5 @@
-"""What flips: planted changes are found exactly, equal contracts flip nothing, and every reply is judged or counted with its reason."""
+"""Flips: planted changes are found exactly, equal contracts flip nothing, and every reply is judged or counted with a
+reason."""
 
 import random
 from collections import Counter
@@ -121,7 +122,7 @@ def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database
 @pytest.mark.spec("B14")
 @pytest.mark.parametrize("seed", range(40 if SOAK else 2))
 def test_random_histories_lose_nothing(database: Callable[[], str], seed: int) -> None:
-    """Expiry, redaction, contexts of any size, erased tenants and users, and verdicts that are written during the backtest."""
+    """Expiry, redaction, contexts of any size, erased tenants and users, and verdicts written during the backtest."""
     clock = Hand()
     url = database()
     with open_store(url, clock=clock) as store:
@@ -152,7 +153,7 @@ def breaks(verdict: Any, context: Any) -> None:
         raise KeyError("20")
 
 
-def test_recorded_outcomes_stand_in_for_the_old_contract() -> None:
+def test_recorded_outcomes_replace_the_old_contract() -> None:
     new, old = contracts()
     verdicts = [old.check(text) for _, text in KINDS]
     found = backtest(new, verdicts)
@@ -227,9 +228,7 @@ SAID = [
 
 
 @given(st.sampled_from(LOOKING), st.sets(st.sampled_from(sorted(HELD))), st.sampled_from(SAID))
-def test_context_that_a_contract_does_not_need_changes_no_verdict(
-    options: dict[str, Any], held: set[str], said: str
-) -> None:
+def test_unneeded_context_does_not_change_a_verdict(options: dict[str, Any], held: set[str], said: str) -> None:
     contract = Contract(**options)
     context = {name: HELD[name] for name in held}
     needed = needs(contract)
@@ -301,7 +300,7 @@ def test_flips_are_grouped_with_an_example_each() -> None:
     assert (changed["path"], changed["before"][:1], changed["after"]) == ("$.t", '"', changed["before"].strip('"'))
 
 
-def test_a_selection_takes_a_part() -> None:
+def test_a_selection_limits_the_replies() -> None:
     new, old = contracts()
     given = [Case(str(n), '{"n": 5}', {}, model=f"m{n % 3}") for n in range(30)]
     assert backtest(new, given, against=old, selection=Selection(model="m1")).total == 10

@@ -1,4 +1,4 @@
-"""Adding `grounded` to a contract: over replies with planted wrong values exactly those flip, whatever holds the replies."""
+"""Adding `grounded` to a contract flips exactly the replies with planted wrong values, from any source."""
 
 import json
 from collections.abc import Callable
@@ -103,21 +103,21 @@ def test_a_reply_whose_source_was_not_stored_is_counted_with_its_reason(tmp_path
     assert found.newly_refused == len([number for number in WRONG if number % 2])
 
 
-def test_taking_grounding_out_is_judged_in_the_same_way(tmp_path: Path) -> None:
+def test_removing_grounding_is_judged_in_the_same_way(tmp_path: Path) -> None:
     found = backtest(OLD, write(tmp_path / "u.jsonl", units()), against=NEW)
     assert (found.newly_accepted, found.newly_refused) == (len(WRONG), 0)
     found = backtest(OLD, write(tmp_path / "n.jsonl", [{**row, "input": {}} for row in units()]), against=NEW)
     assert dict(found.unjudgeable) == {"no_source": 12}
 
 
-def test_a_recorded_refusal_for_want_of_a_source_is_an_outcome(tmp_path: Path) -> None:
+def test_a_recorded_refusal_without_a_source_is_an_outcome(tmp_path: Path) -> None:
     file = write(tmp_path / "n.jsonl", [{**row, "input": {}} for row in units()])
     sift([str(file)], spec_of(NEW), tmp_path / "out", SiftOptions(workers=1))
     found = backtest(OLD, tmp_path / "out")
     assert (found.newly_accepted, found.judged) == (12, 12)
 
 
-def test_the_evidence_stands_beside_the_example(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_evidence_is_next_to_the_example(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     found: Backtest = backtest(NEW, write(tmp_path / "u.jsonl", units()), against=OLD)
     assert "the nearest there is" in markdown(found)
     old, new = (

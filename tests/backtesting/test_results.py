@@ -1,4 +1,5 @@
-"""Results: intervals, tests by conversation, labels, cost, and the same figures as Markdown and as a page, whatever replies say."""
+"""Results: intervals, tests by conversation, labels, cost, and the same figures in Markdown and on a page for any
+replies."""
 
 import json
 import re
@@ -52,7 +53,7 @@ def test_replies_of_one_conversation_count_for_less() -> None:
 
 def test_a_part_of_the_blocks_has_a_wider_interval_than_its_count_alone() -> None:
     new, old = contracts()
-    given = ['{"n": 5}'] * 2500 + ['{"n": 20}'] * 2500  # each block is all alike
+    given = ['{"n": 5}'] * 2500 + ['{"n": 20}'] * 2500  # all replies of a block are alike
     seen = []
     backtest(
         new,
@@ -77,7 +78,7 @@ def test_a_part_of_the_blocks_has_a_wider_interval_than_its_count_alone() -> Non
         (True, ["right", "wrong"], "newly_refused", "unlabelled"),
         (True, ["right", "right", "wrong"], "newly_refused", "worse"),
         (True, ["rude"], "newly_refused", "unlabelled"),
-        (False, ["wrong"], "newly_refused", "worse"),  # recorded under a third contract: the reply ought to pass
+        (False, ["wrong"], "newly_refused", "worse"),  # recorded under a third contract: the reply should pass
         (None, ["wrong"], "newly_accepted", "better"),
         (False, ["wrong@code:V004"], "newly_accepted", "better"),
         (False, ["right@code:V004"], "newly_accepted", "worse"),
@@ -96,7 +97,7 @@ def test_labels_say_whether_a_flip_is_better(recorded: bool | None, labels: list
     assert mark_of(case, CaseOutcome(kind, was=kind != "newly_accepted", now=kind != "newly_refused")) == mark
 
 
-def test_labels_and_outcomes_are_counted_beside_flips() -> None:
+def test_labels_and_outcomes_are_counted_with_flips() -> None:
     new, old = contracts()
     given = [
         Case("1", '{"n": 60}', {}, labels=(Label("1", "wrong"),), outcome="failed"),
@@ -110,7 +111,7 @@ def test_labels_and_outcomes_are_counted_beside_flips() -> None:
     assert labels["outcomes"] == {"newly_accepted": {"failed": 1}, "newly_refused": {"accepted": 1}}
 
 
-def test_cost_is_what_was_observed_and_unknown_otherwise() -> None:
+def test_cost_is_observed_or_unknown() -> None:
     new, old = contracts()
     day = 86_400.0
     given = []
@@ -232,7 +233,7 @@ def test_every_flip_is_handed_on_as_a_line(tmp_path: Path) -> None:
     assert len(found.examples["newly_refused"]) == 60
 
 
-def test_what_is_kept_does_not_grow_with_names() -> None:
+def test_memory_does_not_grow_with_names() -> None:
     from trueup.backtesting import tally as room
 
     new, old = contracts()
@@ -266,11 +267,11 @@ def test_a_label_speaks_of_the_decision_that_it_names() -> None:
         (0.0, 0.0, "0–0 %"),
     ],
 )
-def test_the_ends_of_an_interval_can_be_told_apart(low: float, high: float, shown: str) -> None:
+def test_the_ends_of_an_interval_can_be_distinguished(low: float, high: float, shown: str) -> None:
     assert interval(Rate(1, 100, (low + high) / 2, low, high)) == shown
 
 
-def test_a_share_of_no_labels_is_not_known() -> None:
+def test_a_share_of_zero_labels_is_unknown() -> None:
     new, old = contracts()
     found = backtest(new, ['{"n": 5}'], against=old)
     assert not found.fails("better < 50%")

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: ways to run it for real, in a pipe and on a terminal."""
+"""Fixtures for the tests of the command line: run it for real, in a pipe and on a terminal."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ def starter(root: Path) -> Iterator[Starter]:
 
 @pytest.fixture
 def run(tmp_path: Path, starter: Starter) -> Run:
-    """Run `trueup` as a process of its own in an empty folder, its output in a pipe."""
+    """Run `trueup` as a separate process in an empty folder, with its output in a pipe."""
 
     def call(*args: str, stdin: bytes | str = b"", **extra: str) -> Ran:
         given = stdin.encode() if isinstance(stdin, str) else stdin
@@ -50,7 +50,7 @@ def run(tmp_path: Path, starter: Starter) -> Run:
 
 @pytest.fixture
 def run_on_terminal(tmp_path: Path, starter: Starter) -> Run:
-    """Run `trueup` in an empty folder on a terminal of a width; what the terminal got is the output."""
+    """Run `trueup` in an empty folder on a terminal with a width, and return the terminal's output."""
 
     def call(*args: str, width: int = 80, **extra: str) -> Ran:
         assert is_forkable(extra)

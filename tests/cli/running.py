@@ -1,4 +1,4 @@
-"""How the command line is run in tests: the command, its environment, what comes of it."""
+"""Run the command line in tests: the command, its environment and its result."""
 
 import os
 import random
@@ -17,7 +17,7 @@ PERSON = (
 
 
 class Ran(NamedTuple):
-    """How a run ended."""
+    """The result of a run."""
 
     code: int
     out: str
@@ -28,7 +28,7 @@ Run = Callable[..., Ran]
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """The environment without what would colour or widen the output."""
+    """The environment without variables that colour or widen the output."""
     hidden = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "COLORTERM", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
     return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PYTHONUTF8": "1", "TERM": "xterm", **extra}
 
@@ -42,14 +42,14 @@ def run_in_full(args: Sequence[str], stdin: bytes, folder: Path, environment: Ma
 
 
 def read_all(terminal: int) -> bytes:
-    """Everything that is written to a terminal until its other end is closed."""
+    """All output of a terminal until its other end is closed."""
     out = b""
     ready = select.poll()
     ready.register(terminal, select.POLLIN)
-    while ready.poll(120_000):  # silence for so long is a program that hangs
+    while ready.poll(120_000):  # after a silence of this length, the program hangs
         try:
             piece = os.read(terminal, 65536)
-        except OSError:  # Linux says so when the other end is closed
+        except OSError:  # Linux raises this if the other end is closed
             break
         if not piece:
             break
@@ -58,9 +58,9 @@ def read_all(terminal: int) -> bytes:
 
 
 def free_port() -> int:
-    """A port of loopback for a server that cannot choose its own.
+    """A port on loopback for a server that cannot choose its own.
 
-    It is below those that Linux gives to whoever asks for any, so other tests do not take it before the server has it.
+    It is below the ports that Linux assigns for port 0, so other tests cannot take it before the server does.
     """
     while True:
         port = random.SystemRandom().randrange(20_000, 32_000)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 _MOST = 1 << 17  # bytes of one request: arguments and environment
-_READ_AT_START = ("PYTHON", "LANG", "LC_")  # variables that count when an interpreter starts
+_READ_AT_START = ("PYTHON", "LANG", "LC_")  # variables that matter when an interpreter starts
 _BESIDES = (
     "trueup.contract.judging.judge", "trueup.contract.lint.run", "trueup.contract.files.yamlfile", "trueup.batch.sift",
     "trueup.batch.pipeline.running.run", "rich.console", "rich.syntax", "rich.table",
@@ -30,7 +30,7 @@ _BESIDES = (
 
 
 def is_forkable(extra: Mapping[str, str]) -> bool:
-    """Whether a run with these variables set may be forked: none of them speaks to the interpreter itself."""
+    """Whether a run with these variables may be forked: the interpreter itself reads none of them."""
     return not any(name.startswith(_READ_AT_START) for name in extra)
 
 
@@ -50,7 +50,7 @@ class Starter:
     def run(
         self, args: Sequence[str], folder: Path, environment: Mapping[str, str], streams: tuple[int, int, int]
     ) -> int:
-        """Run `trueup` with these streams until it ends; its exit code, negative for a signal."""
+        """Run `trueup` with these streams until it ends. Returns its exit code, negative for a signal."""
         order = json.dumps({"args": list(args), "folder": str(folder), "environment": dict(environment)})
         socket.send_fds(self._control, [order.encode("utf-8", "surrogateescape")], streams)
         return int(self._control.recv(32))
@@ -75,7 +75,7 @@ def _load() -> None:
 
 
 def _serve(control: socket.socket) -> None:
-    """Fork for every request; only a child comes back from here, ready to run."""
+    """Fork for every request. Only a child returns from here, ready to run."""
     while True:
         order, streams, _, _ = socket.recv_fds(control, _MOST, 3)
         if not order:
@@ -111,7 +111,7 @@ def _become(order: dict[str, Any], streams: list[int]) -> None:
     os.chdir(order["folder"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = ["trueup", *order["args"]]
-    sys.path[0] = order["folder"]  # as `python -m` has it
+    sys.path[0] = order["folder"]  # as in `python -m`
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A bug in the contract on the command line: one line that names the user's own, exit code 2, no traceback."""
+"""A bug in a contract on the command line: one message with the user's own line, exit code 2, no traceback."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_a_bug_is_one_line_with_the_place(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(("word", "says"), [("leave", "raised SystemExit"), ("unreachable", "raised ConnectionError")])
-def test_no_exception_passes_for_another_fault(shop: Path, word: str, says: str) -> None:
+def test_an_exception_is_not_reported_as_another_error(shop: Path, word: str, says: str) -> None:
     ran = trueup(shop, "check", "--contract", "shop.yaml", "--json", stdin=word)
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
@@ -63,7 +63,7 @@ def test_a_refusal_is_a_verdict(shop: Path) -> None:
     assert "it says so itself" in ran.out
 
 
-def test_the_traceback_is_there_for_who_asks(shop: Path) -> None:
+def test_the_traceback_is_shown_on_request(shop: Path) -> None:
     ran = trueup(shop, "check", "--contract", "shop.yaml", stdin="Hello", TRUEUP_DEBUG="1")
     assert ran.code == 2
     assert "Traceback (most recent call last)" in ran.err

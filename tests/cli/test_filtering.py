@@ -1,4 +1,4 @@
-"""Filters lose nothing: every field of every line comes out as it was given, or a fix or a finding names it."""
+"""Filters lose nothing: every field of every line is in the output unchanged, or a fix or a finding names it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def filters() -> Iterator[str]:
 
 
 FILTERS = sorted(filters())
-# How each is called; a filter without a row here fails.
+# The arguments of each filter; a filter without a row here fails.
 CALLS: dict[str, list[list[str]]] = {
     "schema": [
         ["open.json"],
@@ -50,7 +50,7 @@ CALLS: dict[str, list[list[str]]] = {
 
 
 def number() -> st.SearchStrategy[Any]:
-    """Numbers as a model may write them, which no float holds exactly."""
+    """Numbers that a model may write and a float cannot represent exactly."""
     digits = st.text("0123456789", min_size=17, max_size=40)
     return st.one_of(
         st.integers(-20, 20), st.integers(2**53, 2**90), digits.map(lambda text: Decimal(f"0.{text}1")), digits.map(lambda text: Decimal(f"9{text}.5"))
@@ -98,7 +98,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def rounded(row: Any) -> Any:
-    """A value as JSON readers with doubles see it: records of replies are written that way."""
+    """A value as JSON readers with doubles see it; records of replies are written in this way."""
     if isinstance(row, dict):
         return {name: rounded(part) for name, part in row.items()}
     if isinstance(row, list):
@@ -107,10 +107,10 @@ def rounded(row: Any) -> Any:
 
 
 def lost_of_flat(row: dict[str, Any], out: dict[str, Any]) -> list[str]:
-    """The fields of a flat unit that are gone or changed, though no fix says so."""
+    """The fields of a flat unit that are missing or changed without a fix."""
     trace = out.get(TRACE, {"fixes": [], "raw_response": None})
     fixed = {fix["path"] for fix in trace["fixes"]}
-    # a fix of the whole unit, such as an opened envelope: the text as it was given stands beside it
+    # a fix of the whole unit, such as an opened envelope, keeps the given text next to it
     if "$" in fixed:
         assert same(read(trace["raw_response"]), row)
         return []
@@ -122,7 +122,7 @@ def lost_of_flat(row: dict[str, Any], out: dict[str, Any]) -> list[str]:
 
 
 def lost_of_record(row: dict[str, Any], out: dict[str, Any]) -> list[str]:
-    """The fields of a unit with a reply that are neither in its record nor in its input, and of which no warning speaks."""
+    """The fields of a unit with a reply that are not in its record, its input, or a warning."""
     told = {
         name
         for warned in out.get("warnings", [])

@@ -1,4 +1,4 @@
-"""A disk that is full: every command that writes ends with one message, what could not be written and how to resume, and code 3."""
+"""A full disk: every command that writes ends with code 3 and one message about what failed and how to resume."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def trueup(folder: Path, *args: str, stdin: bytes = b"", to: str = "", most: int | None = None) -> Ran:
-    """Run a command of its own process; `to` redirects its output, no file may grow over `most` bytes."""
+    """Run a command in a separate process. `to` redirects its output; no file may grow over `most` bytes."""
     limit = f"ulimit -f {most // 512}; " if most is not None else ""
     done = subprocess.run(
         ["sh", "-c", f'{limit}exec "$@" {to}', "sh", *COMMAND, *args],
@@ -48,7 +48,7 @@ def assert_full(ran: Ran, *words: str) -> None:
 
 
 def assert_limited(ran: Ran, *words: str) -> None:
-    """The same for those who may not mount a disk: the size of files is limited."""
+    """The same without the right to mount a disk: the size of files is limited."""
     told = ran.out + ran.err
     assert ran.code == 3, ran
     assert told.count("could not be written: it would grow over the limit on the size of files") == 1, ran
@@ -81,7 +81,7 @@ def test_a_sift_and_its_revalidation_resume_after_a_full_disk(tmp_path: Path, di
 
 @pytest.mark.spec("B21")
 @pytest.mark.parametrize("spooled", ["-", "units.jsonl.gz"])
-def test_a_spool_on_a_full_disk_is_no_unreadable_input(tmp_path: Path, disk: Path, spooled: str) -> None:
+def test_a_spool_on_a_full_disk_is_not_an_unreadable_input(tmp_path: Path, disk: Path, spooled: str) -> None:
     file = units_file(tmp_path)
     subprocess.run(["gzip", "-k", str(file)], check=True)
     fill(disk, 200_000)
@@ -138,7 +138,7 @@ def test_a_comparison_and_an_export_that_do_not_fit(tmp_path: Path, disk: Path) 
 def test_a_comparison_without_room_for_temporary_files(
     tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the only disk is full, tempfile says no more than that it has no folder."""
+    """If the only disk is full, tempfile only says that it has no folder."""
     file = units_file(tmp_path)
     assert trueup(tmp_path, "sift", str(file), "--schema", SCHEMA, "-o", "out", "--progress", "none").code == 0
     fill(disk)
@@ -173,7 +173,7 @@ def made(folder: Path) -> Path:
 
 
 def stricter(folder: Path) -> Path:
-    """The same pipeline, which no reply satisfies."""
+    """The same pipeline, but every reply fails."""
     made(folder)
     schema = folder / "pipeline" / "schemas" / "ask.json"
     schema.write_text(schema.read_text().replace('"string"', '"array", "maxItems": 0'))

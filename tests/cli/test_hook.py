@@ -1,4 +1,5 @@
-"""The pre-commit hook for contract files: pre-commit itself installs this checkout and runs the hook in a repository of a user."""
+"""The pre-commit hook for contract files: pre-commit installs this checkout and runs the hook in a user's
+repository."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The command itself: help, version, mistakes, and the time it takes to say so."""
+"""The command itself: help, version, mistakes, and import time."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def test_help_names_every_command(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_there_and_has_help(name: str, run: Run) -> None:
+def test_every_command_exists_and_has_help(name: str, run: Run) -> None:
     with click.Context(main) as context:
         command = main.get_command(context, name)
     assert command is not None

@@ -1,4 +1,4 @@
-"""The pictures in the README and the docs are what the commands show today."""
+"""The pictures in the README and the docs match the current output of the commands."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""X25 on the command line: no command repeats a key, a password or a header, whatever goes wrong."""
+"""X25 on the command line: no error message repeats a key, a password or a header."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from tests.gateway.test_canary import ENVIRONMENT, FAULTS, STORE, refuse_canarie
 pytestmark = pytest.mark.spec("X25")
 
 
-def test_a_store_that_is_down_or_talks_nonsense_is_told_without_its_password(tmp_path: Path, run: Run) -> None:
+def test_a_broken_store_is_reported_without_its_password(tmp_path: Path, run: Run) -> None:
     url = f"postgresql://trueup:{STORE}@127.0.0.1:9/x?sslpassword={STORE}"
     write(tmp_path, "http://127.0.0.1:9", store="$STORE_URL")
     environment = {**ENVIRONMENT, "STORE_URL": url}
@@ -31,7 +31,8 @@ def test_a_store_that_is_down_or_talks_nonsense_is_told_without_its_password(tmp
 
 
 def answer(listener: socket.socket) -> int:
-    """A server that wants the password in plain text, and repeats all it gets in an error; how much that was."""
+    """A server that asks for the password in plain text and repeats its input in an error. Counts the bytes that it
+    got."""
     line, _ = listener.accept()
     with line:
         got = line.recv(4096)

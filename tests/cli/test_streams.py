@@ -34,7 +34,7 @@ def in_shell(folder: Path, args: list[str], redirected: str) -> subprocess.Compl
 
 @pytest.mark.parametrize("args", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize(("to", "says", "code"), [(">/dev/full", "the disk is full", 3), (">&-", "is closed", 2)])
-def test_output_that_cannot_be_written_is_said(tmp_path: Path, args: list[str], to: str, says: str, code: int) -> None:
+def test_unwritable_output_is_reported(tmp_path: Path, args: list[str], to: str, says: str, code: int) -> None:
     done = in_shell(tmp_path, args, to)
     assert done.returncode == code
     assert says in done.stderr
@@ -43,10 +43,13 @@ def test_output_that_cannot_be_written_is_said(tmp_path: Path, args: list[str], 
 
 
 @pytest.mark.parametrize("args", [["check", "-s", "any"], ["schema", "any"], ["ask", "--url", "http://127.0.0.1:9/v1"]])
-def test_input_that_is_closed_is_said(tmp_path: Path, args: list[str]) -> None:
+def test_closed_input_is_reported(tmp_path: Path, args: list[str]) -> None:
     done = in_shell(tmp_path, args, "<&-")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "trueup: standard input or standard output is closed: name a file, or redirect the stream to one\n"
+    assert (
+        done.stderr
+        == "trueup: standard input or standard output is closed: name a file, or redirect the stream to one\n"
+    )
 
 
 def test_a_file_is_judged_with_input_and_messages_closed(tmp_path: Path) -> None:
@@ -54,12 +57,12 @@ def test_a_file_is_judged_with_input_and_messages_closed(tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (0, '{"a":1}\n')
 
 
-def test_where_nobody_can_hear_it_the_exit_code_still_tells(tmp_path: Path) -> None:
+def test_the_exit_code_is_right_if_all_streams_are_unusable(tmp_path: Path) -> None:
     assert in_shell(tmp_path, ["check", "no-such-file"], ">/dev/full 2>/dev/full").returncode == 2
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
-def test_signs_that_the_encoding_lacks_are_drawn_plainly(run: Run, encoding: str) -> None:
+def test_symbols_that_the_encoding_lacks_are_drawn_plainly(run: Run, encoding: str) -> None:
     done = run("check", "-s", "any", stdin="{'a': 1}", PYTHONIOENCODING=encoding)
     assert done.out.startswith("+ ok")
     assert "\\u2713" not in done.out
@@ -74,7 +77,7 @@ def test_json_stays_json_in_any_encoding(run: Run, encoding: str, option: str) -
     assert (told if option == "--value" else told["data"]) == value
 
 
-def test_a_fault_of_our_own_is_one_line_with_its_own_code(run: Run, tmp_path: Path) -> None:
+def test_a_bug_in_trueup_is_one_line_with_its_own_code(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import trueup.cli.commands.explain as it\n"
         "def broken(*_):\n    raise ZeroDivisionError('by \\x1b[31m')\n"

@@ -1,4 +1,4 @@
-"""Labels in files and in the store: what is written is read back, and is on disk at once."""
+"""Labels in files and in the store: written labels are on disk immediately and can be read back."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_files_grow_by_whole_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 40, 6))
-def test_a_line_that_a_crash_cut_off_is_no_obstacle(tmp_path: Path, cut: int) -> None:
+def test_a_line_that_a_crash_cut_off_is_removed(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "labels.jsonl"
     line = line_of(Label("2", "wrong", "é" * 70_000))
     file.write_bytes(line_of(Label("1", "right")) + b"\n" + line[:-cut])
@@ -81,7 +81,7 @@ def test_an_export_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         list(labels_of(tmp_path / "none"))
 
 
-def test_the_store_keeps_what_a_session_says(tmp_path: Path) -> None:
+def test_the_store_keeps_the_labels_of_a_session(tmp_path: Path) -> None:
     contract = Contract({"type": "object", "required": ["age"]})
     with open_store(tmp_path / "s.db") as store:
         made = store.record_verdict(contract.check("{}"), contract=contract)
@@ -99,7 +99,7 @@ def test_the_store_keeps_what_a_session_says(tmp_path: Path) -> None:
     assert found.words == {"rude": 1, "comment": 1}
 
 
-def test_the_summary_says_what_is_there_and_what_is_missing() -> None:
+def test_the_summary_shows_present_and_missing_labels() -> None:
     refused = Recorded(False, ("V005",), ({"code": "V005", "level": "error"},))
     made = [
         Case(str(n), "x", recorded=refused, labels=(Label(str(n), "right" if n % 2 else "wrong", "ada"),))

@@ -1,4 +1,4 @@
-"""Which replies are shown to a person: the uncertain ones of every rule, and an honest random sample of accepted ones."""
+"""The replies to show to a person: the uncertain ones of every rule, and a true random sample of accepted ones."""
 
 import random
 from collections import Counter
@@ -44,7 +44,7 @@ def test_states_of_one_rule_take_turns() -> None:
     assert Counter(entry.case.state for entry in found.entries) == {"IDLE": 3, "SLOT": 3, "PAY": 3}
 
 
-def test_what_is_known_of_a_rule_makes_it_less_urgent() -> None:
+def test_a_rule_with_labels_is_less_urgent() -> None:
     known = [said(refused(f"k{n}", "V001"), ("bob", "right")) for n in range(200)]
     cases = [*known, *(refused(f"n{n}", "V001") for n in range(50)), *(refused(f"u{n}", "V002") for n in range(50))]
     found = queue(cases, size=10, share=0, author="ada")
@@ -53,7 +53,7 @@ def test_what_is_known_of_a_rule_makes_it_less_urgent() -> None:
     assert "V002 has no label yet" in found.entries[0].why
 
 
-def test_disagreement_comes_before_everything_else() -> None:
+def test_disagreement_comes_first() -> None:
     split = said(refused("split", "V001"), ("bob", "right"), ("cid", "wrong"))
     found = queue([*(refused(f"n{n}", "V001") for n in range(30)), split], size=3, share=0, author="ada")
     assert found.entries[0].case.id == "split"
@@ -81,14 +81,14 @@ def test_every_reason_is_named_and_weighs(case: Case, reason: str) -> None:
     assert next(weight for name, weight in WEIGHTS.items() if reason.startswith(name)) > 0
 
 
-def test_a_sure_decision_has_no_reason() -> None:
+def test_a_certain_decision_does_not_have_a_reason() -> None:
     assert uncertainty(accepted("1", metrics={"quality": 0.99, "relevance": None})) == (0, ())
     assert uncertainty(refused("1", "V001", "V002", "V003")) == (0, ())
     assert uncertainty(said(accepted("1"), ("ada", "right")), "ada") == (0, ()), "one's own word is no second opinion"
 
 
 def test_the_random_sample_is_a_simple_random_sample_of_accepted_replies() -> None:
-    # Over many seeds each accepted reply is drawn equally often, however uncertain it is, wherever it stands.
+    # Over many seeds, each accepted reply is drawn equally often, at any uncertainty and in any position.
     guessed = {"code": "S013", "grade": "guess"}
     cases = [accepted(str(n), fixes=(guessed,) if n % 3 == 0 else ()) for n in range(40)]
     cases += [refused(f"r{n}", "V001") for n in range(40)]
@@ -126,7 +126,7 @@ def test_sessions_continue_the_same_random_order() -> None:
     assert in_steps == at_once
 
 
-def test_an_uncertain_one_that_is_drawn_later_counts_for_the_sample_unasked() -> None:
+def test_an_uncertain_reply_that_is_drawn_later_counts_for_the_sample() -> None:
     cases = [accepted(str(n)) for n in range(50)]
     first = queue(cases, size=1, share=1).entries[0].case
     before = Label(first.id, "wrong", "ada", 5.0, note="no", drawn="uncertain")
@@ -139,7 +139,7 @@ def test_an_uncertain_one_that_is_drawn_later_counts_for_the_sample_unasked() ->
     assert queue(cases, size=4, share=1, author="bob").promoted == (), "bob has not answered"
 
 
-def test_what_the_author_labelled_is_not_shown_again_and_skipped_ones_of_the_sample_are() -> None:
+def test_labelled_replies_are_not_shown_again_but_skipped_ones_of_the_sample_are() -> None:
     cases = [
         said(refused("mine", "V001"), ("ada", "right")),
         said(refused("skipped", "V001"), ("ada", "skipped")),
@@ -172,7 +172,7 @@ def test_the_random_ones_are_spread_among_the_others() -> None:
     assert all(two.score <= one.score + 0.5 for one, two in pairwise([e for e in entries if e.drawn == "uncertain"]))
 
 
-def test_what_cannot_be_labelled_is_counted() -> None:
+def test_replies_that_cannot_be_labelled_are_counted() -> None:
     cases = [Case("1", "text"), Case("2", None, unjudgeable="reply_expired", recorded=Recorded(True)), accepted("3")]
     found = queue(cases)
     assert (found.seen, found.unjudged, sum(found.unreadable.values()), found.accepted) == (3, 1, 1, 1)
@@ -190,7 +190,7 @@ def test_time_grows_with_the_cases_and_not_with_the_strata() -> None:
     assert_linear(lambda cases: queue(cases, size=30), make, 4000)
 
 
-def test_what_is_kept_does_not_grow_with_the_cases() -> None:
+def test_memory_does_not_grow_with_the_cases() -> None:
     import gc
 
     def alive() -> int:
@@ -210,7 +210,7 @@ def test_what_is_kept_does_not_grow_with_the_cases() -> None:
     assert max(counts) <= 2 * 2000 + 10
 
 
-def test_subjects_name_rules_that_somebody_wrote() -> None:
+def test_subjects_name_written_rules() -> None:
     assert subject_of({"code": "V004", "data": {"rule": "maximum"}}) == "code:V004"
     assert subject_of({"code": "B001", "data": {"rule": "required"}}) == "code:B001"
     assert subject_of({"code": "Q006", "data": {"rule": "min_text"}}) == "rule:min_text"
@@ -221,7 +221,7 @@ def test_subjects_name_rules_that_somebody_wrote() -> None:
     assert subjects(Case("1", recorded=Recorded(False, ("V001", "P011"))), errors=True) == ("code:V001",)
 
 
-def test_a_word_on_the_verdict_is_one_on_its_only_finding() -> None:
+def test_an_answer_about_the_verdict_counts_for_its_only_finding() -> None:
     one = said(refused("1", "V001"), ("ada", "right"), ("bob", "rude"))
     assert {tuple(each) for each in decisions(one)} == {("", "ada", "right"), ("code:V001", "ada", "right")}
     two = said(refused("1", "V001", "V002"), ("ada", "right"))

@@ -1,4 +1,5 @@
-"""A session: keys in, labels out at once; back, per finding, notes, words, and ends at any moment."""
+"""A session: keys become labels immediately. Also going back, answers per finding, notes, own labels, and early
+ends."""
 
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_notes_go_with_the_answer_and_are_not_lost() -> None:
     assert made()[0].remark(" ") == "no note"
 
 
-def test_words_of_ones_own_add_up() -> None:
+def test_custom_labels_add_up() -> None:
     session, kept = made()
     assert session.name("rude") == "labelled 'rude'"
     session.name("late")
@@ -137,7 +138,7 @@ def test_a_label_that_cannot_be_stored_is_not_counted() -> None:
     assert session.at == 0
 
 
-def test_an_answer_says_which_decision_it_speaks_of(tmp_path: Path) -> None:
+def test_an_answer_names_its_decision(tmp_path: Path) -> None:
     file = tmp_path / "labels.jsonl"
     made = [Case(name, "{}", recorded=kept) for name, kept in (("a", Recorded(True)), ("b", Recorded(False)))]
     session = LabellingSession([QueueEntry(case, "uncertain", ()) for case in made], LabelFile(file), "ada")

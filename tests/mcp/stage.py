@@ -53,7 +53,7 @@ HOSTILE = (
 
 
 class Place(NamedTuple):
-    """A folder with a contract, and a store beside it."""
+    """A folder with a contract, and a store next to it."""
 
     folder: Path
     store: Path
@@ -86,7 +86,7 @@ def make_place(at: Path, *, replies: int = 40) -> Place:
 
 
 def reply_of(number: int) -> str:
-    """A reply: good, under age, broken, or hostile."""
+    """A reply: good, under-age, broken or hostile."""
     hostile = HOSTILE[number % len(HOSTILE)]
     return (
         f'{{"name": "Ada {number}", "age": {20 + number % 30}}}',
@@ -142,7 +142,7 @@ def stdio_of(place: Place, *options: str) -> StdioServerParameters:
 
 @contextlib.contextmanager
 def http_server(place: Place, *options: str, stop: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """A server over HTTP, as a process; its URL. It must end quietly by the signal `stop`."""
+    """The URL of a server over HTTP, in its own process. It must end quietly on the signal `stop`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "trueup", "mcp", str(place.folder), "--store", str(place.store), "--http", "--port", "0", *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

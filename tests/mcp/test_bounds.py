@@ -1,4 +1,4 @@
-"""Bounds: whatever a tool finds, its result has fewer than 4,000 tokens, says what it leaves out, and the rest can be read."""
+"""Bounds: every result of a tool has fewer than 4,000 tokens and says what it leaves out, and the rest can be read."""
 
 import json
 from typing import Any
@@ -85,7 +85,7 @@ def assert_bounded(result: CallToolResult) -> None:
 
 
 async def follow(client: Client, result: CallToolResult, calls: int) -> int:
-    """Read on as `omitted` says; how many calls were made."""
+    """Read the rest as `omitted` says, and return the number of calls."""
     made = 0
     waiting = list(result.structured_content["omitted"]) if result.structured_content else []
     while waiting and made < calls:
@@ -192,7 +192,7 @@ def test_older_replies_follow_by_the_cursor(place: Place) -> None:
     assert len(run(work)) == 170
 
 
-def test_a_result_that_is_gone_says_what_to_do(place: Place) -> None:
+def test_a_deleted_result_says_what_to_do(place: Place) -> None:
     async def work() -> None:
         async with inside(place.desk()) as client:
             for arguments, said in (

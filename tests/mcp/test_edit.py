@@ -1,4 +1,4 @@
-"""Edits: they need the hash, say what the change does, and leave the file whole."""
+"""Edits: they need the hash, report the effect of the change, and never leave a damaged file."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
@@ -118,7 +118,7 @@ def test_line_ends_and_permissions_stay(place: Place) -> None:
     assert place.file.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_change_that_decides_nothing_needs_no_backtest(place: Place) -> None:
+def test_a_change_without_an_effect_does_not_need_a_backtest(place: Place) -> None:
     data = edit(place, text=f"# a comment\n{PEOPLE}").structured_content
     assert data["backtest"]["conclusion"].startswith("Nothing can flip")
 

@@ -1,4 +1,4 @@
-"""Fences: whatever a text contains, it cannot close its own fence, hide characters, or look like the rest of a result."""
+"""Fences: no text can close its own fence, hide characters, or look like the rest of a result."""
 
 import re
 
@@ -51,7 +51,7 @@ def test_no_control_or_invisible_character_is_left(text: str) -> None:
 
 
 @given(TEXTS)
-def test_what_is_inert_stays_as_it_is(text: str) -> None:
+def test_inert_text_stays_unchanged(text: str) -> None:
     assert inert(inert(text)) == inert(text)
 
 
@@ -83,14 +83,14 @@ def test_every_fence_of_a_result_is_closed_by_its_own_mark_only(texts: list[str]
         assert row["message"].count("[/data ") == 1
 
 
-def test_a_result_without_foreign_text_has_no_notice() -> None:
+def test_a_result_without_untrusted_text_does_not_have_a_notice() -> None:
     shown = render(ToolAnswer({"n": 1}, (AnswerSection("rows", [{"code": "V001"}]),)), PageRequest("explain"))
     assert "notice" not in shown.data
     assert "[data" not in shown.text
 
 
 @pytest.mark.parametrize("text", ["contracts/order.yaml", "gpt-4o:latest", "$.items[0].name", ""])
-def test_a_plain_name_needs_no_fence(text: str) -> None:
+def test_a_plain_name_is_not_fenced(text: str) -> None:
     assert not isinstance(name(text), Fenced)
 
 
@@ -107,7 +107,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.mark.spec("X43")
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_hostile_reply_stays_inside_its_fences(place: Place, hostile: str) -> None:
-    """Through `check`, which shows it in findings, fixes, the value and what the model would be told."""
+    """Through `check`, which shows it in findings, fixes, the value and the correction."""
     for reply in (hostile, f'{{"name": {hostile!r}, "age": "{hostile}"}}', f"{{'{hostile}': 1}}"):
         result = call(place.desk(), "check", contract="contracts/people.yaml", reply=reply)
         _assert_fenced(text_of(result))
@@ -125,7 +125,7 @@ def test_hostile_replies_of_a_store_stay_inside_their_fences(place: Place) -> No
 
 
 def _assert_fenced(text: str) -> None:
-    """No words of hostile replies are outside of fences."""
+    """No words of hostile replies are outside fences."""
     mark = re.search(r"\[data ([0-9a-f]{12})\]", text)
     assert mark is not None
     outside = re.sub(rf"\[data {mark[1]}\]\n.*?\n\[/data {mark[1]}\]", "", text.partition("\n")[2], flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""Files: only those below the served folders, by the one plain spelling of their names."""
+"""Files: only files inside the served folders, by the normal form of their names."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_a_folder_with_links_is_not_a_source(place: Place, name: str) -> None:
     assert said.startswith(f"{name} contains links")
 
 
-def test_settings_that_may_hold_keys_are_not_a_source(place: Place) -> None:
+def test_settings_that_may_contain_keys_are_not_a_source(place: Place) -> None:
     said = text_of(call(place.desk(), "infer", sources=["contracts/gateway.yaml"]))
     assert "settings" in said
     assert "sk-secret" not in said

@@ -38,7 +38,7 @@ def post(url: str, **headers: str) -> httpx.Response:
     return httpx.post(url, json=HELLO, headers={name: value for name, value in given.items() if value}, timeout=60)
 
 
-def test_the_right_key_is_let_in(url: str) -> None:
+def test_the_right_key_is_accepted(url: str) -> None:
     assert post(url).status_code == 200
 
 
@@ -86,7 +86,7 @@ def test_a_request_of_another_site_is_refused(url: str) -> None:
     assert post(url, sec_fetch_site="cross-site").status_code == 403
 
 
-def test_the_own_origin_is_let_in(url: str) -> None:
+def test_the_servers_own_origin_is_allowed(url: str) -> None:
     assert post(url, origin=url.removesuffix("/mcp")).status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""Long work: it reports progress, ends when its call is cancelled, and holds up no other call."""
+"""Long work: it reports progress, ends when its call is cancelled, and does not block other calls."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ INFER = {"sources": ["contracts/many.jsonl"]}
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """A contract whose rule takes long, and so many replies that judging them would take minutes."""
+    """A contract with a slow rule, and enough replies to take minutes."""
     place = make_place(tmp_path_factory.mktemp("long"), replies=4)
     (place.folder / "slow.yaml").write_text(SLOW)
     with (place.folder / "many.jsonl").open("w") as file:

@@ -1,4 +1,5 @@
-"""The estimate of tokens: above the counts of real tokenizers, and not far above them for what results are made of."""
+"""The estimate of tokens: above the counts of real tokenizers, but not far above them for the usual contents of
+results."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The tools as clients list them, and their answers to good and to bad arguments."""
+"""The tools as clients list them, and their answers to good and bad arguments."""
 
 import json
 from pathlib import Path

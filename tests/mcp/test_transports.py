@@ -103,17 +103,17 @@ def test_a_signal_ends_the_server_quietly(place: Place, number: signal.Signals) 
     assert (started.returncode, out, err) == (0, b"", b"")
 
 
-def test_what_code_prints_does_not_reach_the_protocol(place: Place, tmp_path: Path) -> None:
+def test_printed_output_does_not_reach_the_protocol(place: Place, tmp_path: Path) -> None:
     """A noisy program around the server: only the protocol is on standard output."""
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
         "import os, sys\n"
         "from trueup.mcp import calling\n"
         "from trueup.cli.main import main\n"
-        "before = calling.Caller._tool\n"
+        "before = calling.ToolCaller._tool\n"
         "def loud(self, name):\n"
         "    print('noise'); os.system('echo noise of a child'); return before(self, name)\n"
-        "calling.Caller._tool = loud\n"
+        "calling.ToolCaller._tool = loud\n"
         "sys.argv = ['trueup', 'mcp', sys.argv[1]]\n"
         "main()\n"
     )

@@ -1,4 +1,4 @@
-"""Real counts of tokens: by the tokenizers of OpenAI and Anthropic, from the files that LiteLLM ships. Nothing is downloaded."""
+"""Real token counts by the tokenizers of OpenAI and Anthropic, from the files in LiteLLM. Nothing is downloaded."""
 
 import functools
 import importlib.util

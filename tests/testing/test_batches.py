@@ -1,4 +1,4 @@
-"""Provider batches over the real SDKs: uploads, polling, output and error files, and what may go wrong in them."""
+"""Provider batches over the real SDKs: uploads, polling, output and error files, and faults in them."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ IDS = [f"unit-{n}" for n in range(8)]
 def say_id(request: Request) -> Any:
     if request.custom_id == "unit-1":
         return Fail(500, "the model tripped")
-    return Slow(Say(f"reply to {request.custom_id}"), first=60)  # a batch has no delivery to be slow in
+    return Slow(Say(f"reply to {request.custom_id}"), first=60)  # a batch cannot be delivered slowly
 
 
 def line_of(ident: str, url: str = "/v1/chat/completions") -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_faults_of_a_batch() -> None:
         assert bad["unit-2"]["code"] == "batch_expired"
 
 
-def test_a_batch_that_expires_whole() -> None:
+def test_a_batch_that_expires_completely() -> None:
     plans = [Batch(status="expired"), Batch(status="failed", message="quota")]
     with ScriptedServer(say_id, batches=plans) as server, openai.OpenAI(base_url=server.url, api_key="none") as client:
         batch = finished(client, submit(client, [line_of(ident) for ident in IDS]))
@@ -114,7 +114,7 @@ def test_a_batch_that_expires_whole() -> None:
         ([""], "empty_file"),
     ],
 )
-def test_an_input_file_is_validated_as_the_provider_does(lines: list[Any], code: str) -> None:
+def test_an_input_file_is_validated_like_the_provider_does(lines: list[Any], code: str) -> None:
     with ScriptedServer(say_id) as server, openai.OpenAI(base_url=server.url, api_key="none") as client:
         batch = finished(client, submit(client, lines))
         assert batch.status == "failed"
@@ -123,7 +123,7 @@ def test_an_input_file_is_validated_as_the_provider_does(lines: list[Any], code:
         assert batch.errors.data[0].code == code
 
 
-def test_cancelling_and_what_is_not_there() -> None:
+def test_cancelling_and_unknown_batches() -> None:
     with ScriptedServer(say_id) as server, openai.OpenAI(base_url=server.url, api_key="none") as client:
         batch = submit(client, [line_of("a")])
         assert client.batches.cancel(batch.id).status == "cancelling"

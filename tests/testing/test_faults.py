@@ -1,4 +1,4 @@
-"""Each way of delivering a reply badly, as a client of the real SDKs or a bare socket sees it."""
+"""Each kind of faulty delivery, as seen by a client of the real SDKs or a bare socket."""
 
 import gzip
 import select
@@ -53,7 +53,7 @@ def test_a_reset_before_the_reply() -> None:
 
 
 @pytest.mark.parametrize("body", [BODY, STREAM], ids=["whole", "stream"])
-def test_a_reset_amid_the_reply(body: Any) -> None:
+def test_a_reset_in_the_middle_of_the_reply(body: Any) -> None:
     with ScriptedServer(then=Reset(LONG, 0.5)) as server:
         with pytest.raises(httpx.ReadError):
             ask(server, body)
@@ -117,7 +117,7 @@ def test_a_late_and_dripping_reply() -> None:
     assert "naïve 😀" in text
 
 
-def test_a_client_that_leaves_is_noticed_at_once() -> None:
+def test_a_client_that_leaves_is_noticed_immediately() -> None:
     with ScriptedServer([Slow(LONG, every=30)]) as server:
         with httpx.Client(base_url=server.url) as client, client.stream("POST", PATH, json=STREAM) as response:
             got = next(response.iter_raw())
@@ -171,7 +171,7 @@ def test_wrappers_nest() -> None:
 
 def test_a_script_that_runs_out_says_so_and_fails_the_block() -> None:
     server = ScriptedServer(["only"])
-    with pytest.raises(ScriptError, match="holds 1 steps and this is request 2"), server:
+    with pytest.raises(ScriptError, match="has 1 steps, but this is request 2"), server:
         responses = [ask(server), ask(server)]
     assert [response.status_code for response in responses] == [200, 400]
     assert "add a step" in responses[1].json()["error"]["message"]
@@ -201,12 +201,12 @@ def test_a_fault_in_the_block_itself_is_not_covered_up() -> None:
 
 
 @pytest.mark.parametrize("script", ["text", [3], [None], {"m": "text"}])
-def test_what_is_no_script_is_refused_at_once(script: Any) -> None:
+def test_an_invalid_script_is_refused_immediately(script: Any) -> None:
     with pytest.raises(ScriptError):
         ScriptedServer(script)
 
 
-def test_a_call_alone_and_data_are_replies() -> None:
+def test_a_single_call_and_data_are_replies() -> None:
     script: Any = [Call("book", "{broken"), {"a": 1}, [1, 2]]
     with ScriptedServer(script) as server:
         call, *texts = (ask(server).json()["choices"][0]["message"] for _ in range(3))
@@ -251,7 +251,7 @@ def test_a_server_starts_once_and_may_be_closed_twice() -> None:
         ask(server)
 
 
-def test_bytes_on_the_wire_are_sent_as_they_are() -> None:
+def test_bytes_on_the_wire_are_sent_unchanged() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Odd: \x01\r\n\r\n"
     with ScriptedServer([Wire((head, b"hi")), Wire((head,), end="hang")]) as server:
         for whole in (True, False):

@@ -29,9 +29,9 @@ from trueup.testing.server import ScriptedServer
 
 GOOD = Say('{"name": "Zoë", "age": 36}', piece=4)
 CALL = Say(None, (Call("book", {"day": 3}),), piece=4)
-# Marks that a protocol does not have, and rows that wait for a request of a certain kind.
+# Markers that a protocol does not have, and rows that need a certain kind of request.
 UNCHANGED = {"no-done", "crlf-events"} | {row.name for row in MISBEHAVIOURS.values() if row.about.startswith("400")}
-NAMELESS = {("cohere", "other-model"), ("bedrock", "other-model")}  # their replies name no model
+NAMELESS = {("cohere", "other-model"), ("bedrock", "other-model")}  # their replies do not name a model
 
 
 @pytest.mark.parametrize("name", MISBEHAVIOURS)
@@ -70,7 +70,7 @@ def test_signs_of_life_before_a_reply() -> None:
 
 
 @pytest.mark.parametrize("body", [BODY, STREAM], ids=["whole", "stream"])
-def test_signs_of_life_for_ever_end_with_the_client(body: Any) -> None:
+def test_endless_signs_of_life_end_with_the_client(body: Any) -> None:
     with ScriptedServer([KeepAlive("never", 0.001)]) as server:
         with httpx.Client(base_url=server.url) as client, client.stream("POST", PATH, json=body) as response:
             pieces = response.iter_raw()
@@ -82,7 +82,7 @@ def test_signs_of_life_for_ever_end_with_the_client(body: Any) -> None:
 
 
 @pytest.mark.parametrize("body", [BODY, STREAM], ids=["whole", "stream"])
-def test_silence_amid_a_reply(body: Any) -> None:
+def test_silence_in_the_middle_of_a_reply(body: Any) -> None:
     with ScriptedServer([Hang(LONG, 100)]) as server:
         with httpx.Client(base_url=server.url) as client, client.stream("POST", PATH, json=body) as response:
             assert response.status_code == 200
@@ -121,12 +121,12 @@ def test_changed_json_and_bytes() -> None:
         assert ask(server, STREAM).text.count("data:") == 1
 
 
-def test_a_whole_reply_where_a_stream_is_wanted() -> None:
+def test_a_whole_reply_although_a_stream_is_requested() -> None:
     with ScriptedServer([Whole("hi")]) as server:
         assert ask(server, STREAM).json()["choices"][0]["message"]["content"] == "hi"
 
 
-def test_a_redirect_to_where_the_client_is() -> None:
+def test_a_redirect_to_the_requested_address() -> None:
     with ScriptedServer([Redirect(), "there"]) as server:
         response = ask(server, follow_redirects=True)
         assert response.json()["choices"][0]["message"]["content"] == "there"

@@ -1,4 +1,4 @@
-"""The pytest plugin as a user meets it: installed by its entry point, in a project of their own."""
+"""The pytest plugin as a user sees it: installed by its entry point, in a separate project."""
 
 from importlib.metadata import entry_points
 
@@ -27,7 +27,8 @@ def test_a_mark_names_the_contract(project: pytest.Pytester) -> None:
         @pytest.mark.trueup("people.yaml")
         def test_stored(trueup_contract, assert_ok):
             assert trueup_contract.name == "people"
-            assert assert_ok('{"age": "36"}').data == {"age": 36}
+            verdict = assert_ok('{"age": "36"}')
+            assert verdict.data == {"age": 36}
         """
     )
     project.runpytest("--strict-markers").assert_outcomes(passed=1)
@@ -40,7 +41,7 @@ def test_the_ini_file_names_the_contract(project: pytest.Pytester) -> None:
     project.runpytest().assert_outcomes(passed=1)
 
 
-def test_a_refused_reply_fails_with_what_is_wrong_and_no_traceback_of_ours(project: pytest.Pytester) -> None:
+def test_a_refused_reply_fails_with_its_errors_and_without_our_traceback(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         from trueup.testing.asserting import assert_ok
@@ -104,14 +105,14 @@ def test_no_contract_or_a_broken_one_says_what_to_do(project: pytest.Pytester) -
     result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(
         [
-            "*no contract is named: mark the test with*",
+            "*no contract: mark the test with*",
             "*broken.yaml:1:1: N005 unknown key 'shema'*",
             "*there is no such file*",
         ]
     )
 
 
-def test_mistakes_of_a_test_are_told_in_a_line_and_no_traceback_of_ours(project: pytest.Pytester) -> None:
+def test_mistakes_of_a_test_are_reported_in_one_line_without_our_traceback(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         import pytest
@@ -136,7 +137,7 @@ def test_mistakes_of_a_test_are_told_in_a_line_and_no_traceback_of_ours(project:
     result.stdout.fnmatch_lines(
         [
             "*nowhere.yaml:1:1: N001 there is no such file",
-            "no contract is named: mark the test with @pytest.mark.trueup*",
+            "no contract: mark the test with @pytest.mark.trueup*",
             "*AssertionError: the contract cannot be used:",
             "*AssertionError: the context of the test is wrong: *'ASKNG'*did you mean 'ASKING'*",
         ]
@@ -146,7 +147,7 @@ def test_mistakes_of_a_test_are_told_in_a_line_and_no_traceback_of_ours(project:
     result.stdout.no_fnmatch_line("During handling of*")
 
 
-def test_a_path_is_looked_for_beside_the_test(project: pytest.Pytester) -> None:
+def test_a_path_is_searched_next_to_the_test(project: pytest.Pytester) -> None:
     folder = project.mkdir("deep")
     (folder / "other.yaml").write_text(CONTRACT.replace("people", "other"))
     (folder / "test_it.py").write_text(
@@ -155,7 +156,7 @@ def test_a_path_is_looked_for_beside_the_test(project: pytest.Pytester) -> None:
     project.runpytest().assert_outcomes(passed=1)
 
 
-def test_what_is_no_contract_is_said_so() -> None:
+def test_a_value_that_is_not_a_contract_is_reported() -> None:
     from trueup.testing.asserting import assert_ok
 
     with pytest.raises(TypeError, match="takes a contract or the path of one; got 5"):

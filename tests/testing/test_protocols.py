@@ -1,4 +1,4 @@
-"""Whatever is said, each protocol carries it whole: what is read back is what was scripted, in any pieces."""
+"""Each protocol transports any reply completely: the reply that is read equals the scripted one, in any pieces."""
 
 import json
 from typing import Any
@@ -76,7 +76,7 @@ ASKED: dict[str, tuple[Speaks, Request, Request]] = {
 
 
 def bodies(protocol: str, say: Say) -> list[Any]:
-    """What a client holds of a reply: the decoded body, and the body of the stream."""
+    """A client's view of a reply: the decoded body, and the body of the stream."""
     speaks, plain, streamed = ASKED[protocol]
     whole = json.loads(speaks.reply(say, plain, 1).body)
     body = speaks.reply(say, streamed, 1).body
@@ -85,7 +85,7 @@ def bodies(protocol: str, say: Say) -> list[Any]:
 
 @pytest.mark.parametrize("protocol", ASKED)
 @given(text=TEXT, piece=st.integers(1, 70))
-def test_text_comes_back_whole(protocol: str, text: str, piece: int) -> None:
+def test_text_arrives_complete(protocol: str, text: str, piece: int) -> None:
     for body in bodies(protocol, Say(text, piece=piece)):
         reply = Contract(tools=[]).check(body).reply
         assert (reply.text, reply.finish) == (text, "stop")
@@ -93,7 +93,7 @@ def test_text_comes_back_whole(protocol: str, text: str, piece: int) -> None:
 
 @pytest.mark.parametrize("protocol", ASKED)
 @given(arguments=ARGUMENTS, piece=st.integers(1, 30), text=st.just("") | TEXT)
-def test_calls_come_back_whole(protocol: str, arguments: dict[str, Any], piece: int, text: str) -> None:
+def test_calls_arrive_complete(protocol: str, arguments: dict[str, Any], piece: int, text: str) -> None:
     for body in bodies(protocol, Say(text, (Call("book", arguments), Call("book", {})), piece=piece)):
         reply = Contract(tools=TOOLS).check(body).reply
         assert [(call.name, call.args) for call in reply.calls] == [("book", arguments), ("book", {})]
@@ -101,14 +101,14 @@ def test_calls_come_back_whole(protocol: str, arguments: dict[str, Any], piece: 
 
 
 @pytest.mark.parametrize("protocol", ASKED)
-def test_usage_and_endings_come_back(protocol: str) -> None:
+def test_usage_and_finish_reasons_arrive(protocol: str) -> None:
     for ending in ("stop", "length"):
         for body in bodies(protocol, Say("hello there", finish=ending, usage=(30, 4))):
             reply = Contract(tools=[]).check(body).reply
             assert reply.finish == ending
             if protocol not in {"chat", "azure"} or isinstance(
                 body, dict
-            ):  # a stream of chat completions tells it on request only
+            ):  # a stream of chat completions reports it only on request
                 assert (reply.usage["input_tokens"], reply.usage["output_tokens"]) == (30, 4)
 
 
@@ -116,7 +116,7 @@ def test_usage_and_endings_come_back(protocol: str) -> None:
 def test_failures_are_read_as_failures(protocol: str) -> None:
     speaks, _, streamed = ASKED[protocol]
     failed = speaks.failure(Fail(429, "slow down", retry_after=3), 1)
-    if protocol == "gemini":  # it says so in the body only
+    if protocol == "gemini":  # it says this only in the body
         assert json.loads(failed.body)["error"]["details"][0]["retryDelay"] == "3s"
     else:
         assert dict(failed.headers)["Retry-After"] == "3"
@@ -136,7 +136,7 @@ def test_a_cut_is_a_prefix(pieces: tuple[bytes, ...], at: int) -> None:
 
 
 @given(text=TEXT, size=st.integers(1, 50))
-def test_dripping_changes_no_byte(text: str, size: int) -> None:
+def test_dripping_does_not_change_a_byte(text: str, size: int) -> None:
     speaks, plain, _ = ASKED["chat"]
     reply = build(Say(text), plain, speaks, 1)
     dripped = bend(Slow(text, size=size), reply, speaks)

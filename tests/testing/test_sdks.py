@@ -164,7 +164,7 @@ def test_errors_have_the_shape_of_the_provider() -> None:
             other.messages.create(model="m", max_tokens=9, messages=ASK)
 
 
-def test_an_error_amid_a_stream() -> None:
+def test_an_error_in_the_middle_of_a_stream() -> None:
     with ScriptedServer(then=Erring(FULL, 4, Fail(529, "Overloaded"))) as server:
         with openai_client(server) as client, pytest.raises(openai.APIError, match="Overloaded"):
             list(client.chat.completions.create(model="m", messages=ASK, stream=True))
@@ -172,7 +172,7 @@ def test_an_error_amid_a_stream() -> None:
             list(other.messages.create(model="m", max_tokens=9, messages=ASK, stream=True))
 
 
-def test_rejected_parameters_use_up_no_step() -> None:
+def test_rejected_parameters_do_not_use_a_step() -> None:
     text: Any = {"format": {"type": "json_schema", "name": "x", "schema": SCHEMA}}
     form: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
     with ScriptedServer(["fine"], reject={"json_schema", "temperature"}) as server, openai_client(server) as client:

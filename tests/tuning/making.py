@@ -17,7 +17,8 @@ def write(folder: Path, text: str, name: str = "contract.yaml") -> Path:
 
 
 def cases_of(file: Path, replies: Iterable[tuple[Any, bool | None]], **more: Any) -> list[Case]:
-    """Cases as a store keeps them: judged by the contract of the file, and labelled with whether they should pass (None: not)."""
+    """Cases as in a store: judged by the contract in the file, and labelled with whether they should pass (None: no
+    label)."""
     contract = load_contract(file)
     context = more.get("context")
     cases = []

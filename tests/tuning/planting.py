@@ -1,7 +1,8 @@
-"""Random contracts with traffic, labels and planted faults: what the tuner must find, and healthy rules that it must leave alone.
+"""Random contracts with traffic, labels and planted faults that the tuner must find, and good rules that it must not
+change.
 
-A world is a contract file, replies judged under it, what people said about them, and the faults that were planted. Every part of a
-contract draws its own fields, so that what is really wrong with a reply is known without asking any contract.
+A world is a contract file, replies judged under it, people's labels, and the planted faults. Every part of a contract
+draws its own fields, so the true errors in a reply are known without any contract.
 """
 
 import json
@@ -46,7 +47,7 @@ AUTHORS = ("ana", "ben", "chloe", "dev")
 
 
 class Planted(NamedTuple):
-    """A fault that was put into a contract: its kind, where it stands in the document, and what would be right."""
+    """A planted fault in a contract: its kind, its place in the document, and the correct value."""
 
     kind: str
     at: Parts
@@ -55,7 +56,8 @@ class Planted(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What one part gives to one reply: its fields, whether they are really wrong, whether its fault shows, and a remark for labels."""
+    """One part's share of a reply: its fields, whether they are truly wrong, whether its fault shows, and a note for
+    labels."""
 
     fields: dict[str, Any]
     is_bad: bool = False
@@ -86,7 +88,7 @@ class World(NamedTuple):
 
 
 class Names:
-    """Names that are used once in a world."""
+    """Names that are unique in a world."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -122,7 +124,7 @@ def sentence(rng: random.Random, low: int = 4, high: int = 14) -> str:
 
 
 def numbers(rng: random.Random) -> tuple[Callable[[random.Random], float | int], bool]:
-    """A way to draw numbers, and whether they are whole."""
+    """A function that draws numbers, and whether they are integers."""
     kind = rng.choice(["uniform", "normal", "skewed", "share"])
     scale = rng.choice([10, 50, 100, 1000, 20000])
     if kind == "share":
@@ -144,7 +146,7 @@ def numbers(rng: random.Random) -> tuple[Callable[[random.Random], float | int],
 
 
 def quantile(draw: Callable[[random.Random], float | int], share: float, rng: random.Random) -> float | int:
-    """The number that a share of what is drawn does not exceed."""
+    """The number that a given share of the drawn numbers does not exceed."""
     drawn = sorted(draw(rng) for _ in range(3000))
     return drawn[min(len(drawn) - 1, int(share * len(drawn)))]
 
@@ -153,7 +155,8 @@ def quantile(draw: Callable[[random.Random], float | int], share: float, rng: ra
 
 
 def bounded(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """A number with one bound, in the schema, in `ranges` or in a rule; the fault moves the bound, or makes it misfire."""
+    """A number with one bound in the schema, in `ranges` or in a rule. The fault moves the bound, or makes it
+    misfire."""
     upper = rng.random() < 0.5
     where = "rule" if fault == "misfire" else rng.choice(["schema", "ranges", "rule", "rule"])
     name = names.plain(NOUNS) if where == "rule" else names.new(NOUNS)
@@ -206,7 +209,7 @@ def bounded(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def lengthy(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """A text that must not be too short, or too long."""
+    """A text that must not be too short or too long."""
     name = names.plain(TEXTS)
     longest = rng.random() < 0.4
     where = rng.choice(["schema", "rule"])
@@ -249,7 +252,7 @@ def lengthy(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def varied(rng: random.Random, value: str) -> tuple[str, str]:
-    """Another spelling of an enum value that people use, and what a label may remark about it."""
+    """Another common spelling of an enum value, and a possible note of a label about it."""
     ways = ["decorated", "short", "inflected", "foreign"]
     way = rng.choice(ways)
     if way == "foreign" and value in FOREIGN:
@@ -262,7 +265,7 @@ def varied(rng: random.Random, value: str) -> tuple[str, str]:
 
 
 def listed(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """One of a few values, sometimes inside an object or in a list of them; the fault is a missing alias."""
+    """One of a few values, sometimes inside an object or a list. The fault is a missing alias."""
     name = names.new(["kind", "status", "category", "mood", "region", "stage", "method", "slot", "tier", "class"])
     values = rng.choice(KINDS)
     spelling, remark = varied(rng, rng.choice(values))
@@ -303,7 +306,7 @@ def listed(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def keyed(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """A required key; the fault is another name that models give it."""
+    """A required key. The fault is another name that models use for it."""
     name = names.new([*NOUNS, *TEXTS])
     other = names.new(OTHER_KEYS) if rng.random() < 0.5 else f"{name}{rng.choice(['_value', 's', '_text', 'Info'])}"
     is_text = rng.random() < 0.5
@@ -324,7 +327,7 @@ def keyed(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def needless(rng: random.Random, names: Names) -> Part:
-    """A key that is required and that nobody needs."""
+    """A required key that nobody needs."""
     name = names.new([*NOUNS, *TEXTS])
     share, forgiven = rng.uniform(0.05, 0.1), rng.uniform(0.85, 1.0)
 
@@ -338,7 +341,7 @@ def needless(rng: random.Random, names: Names) -> Part:
 
 
 def dressed(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """A number or a truth value that models write as people do; the fault is that only plain spellings are read."""
+    """A number or a boolean that models write as people do. The fault is that only plain spellings are accepted."""
     flag = rng.random() < 0.35
     name = names.new(["paid", "urgent", "refundable", "insured", "verified"] if flag else NOUNS)
     share, wrong = rng.uniform(0.05, 0.12) if fault else 0.0, rng.uniform(0.01, 0.03)
@@ -367,7 +370,7 @@ def dressed(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def paired(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """A rule between two fields, or between a list and its total; the fault is that people do not mind."""
+    """A rule between two fields, or between a list and its total. The fault is that people accept violations."""
     first, second, rule_name = names.plain(NOUNS), names.plain(NOUNS), ""
     rule_name = names.rule(f"{first}_{second}")
     share = rng.uniform(0.05, 0.1) if fault else rng.uniform(0.007, 0.05)
@@ -393,7 +396,7 @@ def paired(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def worded(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """A rule about a word in a text; the fault is that the word is fine."""
+    """A rule about a word in a text. The fault is that the word is fine."""
     name = names.plain(TEXTS)
     rule_name = names.rule(name)
     word = rng.choice(["sorry", "cannot", "as an ai", "guarantee", "free of charge", "maybe"])
@@ -437,7 +440,7 @@ def dead(rng: random.Random, names: Names) -> Part:
 
 
 def rule_place(doc: dict[str, Any], name: str) -> Parts:
-    """Where a rule stands in the document."""
+    """The place of a rule in the document."""
     rules = doc["rules"]
     at: Parts = ("rules",) if isinstance(rules, list) else ("rules", "rules")
     listed_rules = rules if isinstance(rules, list) else rules["rules"]
@@ -448,7 +451,7 @@ def rule_place(doc: dict[str, Any], name: str) -> Parts:
 
 
 def spoken(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """Words that must not be said; the fault is that nobody minds, or that nobody says them."""
+    """Forbidden words. The fault is that people accept them, or that no reply contains them."""
     words = rng.choice(
         [
             ["guaranteed", "risk free"], ["discount", "half price"], ["diagnosis", "you suffer from"], ["lawsuit", "sue them"],
@@ -482,7 +485,7 @@ def spoken(rng: random.Random, names: Names, fault: str = "") -> Part:
 
 
 def short(rng: random.Random, names: Names, fault: str = "") -> Part:
-    """The fewest characters of a reply."""
+    """The minimum number of characters in a reply."""
     true = rng.choice([5, 8, 12])
     shown = true + rng.choice([10, 15, 25]) if fault else true
     bad, between = rng.uniform(0.03, 0.06), rng.uniform(0.07, 0.13) if fault else 0.0
@@ -530,7 +533,7 @@ FAULTS_OF_TALK: dict[str, Callable[[random.Random, Names], Part]] = {
 
 
 def make(seed: int, faults: int | None = None) -> World:
-    """The world of a seed: with `faults` planted faults, or one to three."""
+    """The world for a seed, with `faults` planted faults, or one to three."""
     rng = random.Random(f"world {seed}")
     names = Names(rng)
     talk = rng.random() < 0.25
@@ -640,7 +643,7 @@ def block(rng: random.Random, key: str, value: Any, indent: int) -> list[str]:
 
 
 class Told(NamedTuple):
-    """One reply with what is known about it."""
+    """One reply with the known facts about it."""
 
     text: str
     is_bad: bool
@@ -698,7 +701,8 @@ def reply(rng: random.Random, parts: list[Part], unseen: float, *, talk: bool) -
 def label_all(
     rng: random.Random, told: list[Told], accepted: list[bool], parts: list[Part], verdicts: list[Any]
 ) -> dict[int, list[Label]]:
-    """What people said: about refusals, about a random sample of accepted replies, and about each fault that somebody noticed."""
+    """People's labels: for refusals, for a random sample of accepted replies, and for each fault that somebody
+    noticed."""
     authors = rng.sample(AUTHORS, rng.randint(1, 4))
     noise = rng.uniform(0.0, 0.04)
     labels: dict[int, list[Label]] = {}

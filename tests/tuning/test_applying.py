@@ -1,4 +1,5 @@
-"""Writing suggestions: into the file where the part stands, whole or not at all, with the replies that decided as examples."""
+"""Writing suggestions: into the file that has the part, completely or not at all, with the deciding replies as
+examples."""
 
 import json
 import os
@@ -31,7 +32,7 @@ def is_clean(file: Path) -> bool:
     return not linted.faults and not list(run_examples(linted))
 
 
-def test_what_is_written_lints_clean_and_keeps_its_comments(tmp_path: Path) -> None:
+def test_a_written_file_lints_clean_and_keeps_its_comments(tmp_path: Path) -> None:
     file = write(tmp_path, ENUM)
     file.chmod(0o640)
     found = tuned(file, ALIAS)
@@ -46,7 +47,7 @@ def test_what_is_written_lints_clean_and_keeps_its_comments(tmp_path: Path) -> N
     assert {example["ok"] for example in lint_contract(file).examples} == {True, False}
 
 
-def test_the_owner_stays_where_a_system_knows_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_owner_stays_if_the_system_has_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path, ENUM)
     given: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "chown", lambda _, user, group: given.append((user, group)))
@@ -148,7 +149,7 @@ def test_a_json_contract_stays_json(tmp_path: Path) -> None:
     assert is_clean(file)
 
 
-def test_a_toml_contract_gets_numbers_and_a_clear_word_for_the_rest(tmp_path: Path) -> None:
+def test_a_toml_contract_gets_numbers_and_a_clear_message_for_the_rest(tmp_path: Path) -> None:
     text = (
         '[reply]\nmin_text = 20 # few\n\n[schema]\ntype = "object"\n[schema.properties.level]\nenum = ["low", "high"]\n'
     )
@@ -171,7 +172,7 @@ def family(folder: Path) -> tuple[Path, Path]:
     return base, child
 
 
-def test_a_rule_is_edited_in_the_file_that_it_stands_in(tmp_path: Path) -> None:
+def test_a_rule_is_edited_in_the_file_that_contains_it(tmp_path: Path) -> None:
     base, child = family(tmp_path)
     own = child.read_text()
     found = tuned(child, ODD)
@@ -225,7 +226,7 @@ def test_a_file_that_is_read_only_stays(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["contract.yaml"]
 
 
-def test_what_toml_needs_by_hand_is_told(tmp_path: Path) -> None:
+def test_edits_of_toml_by_hand_are_described(tmp_path: Path) -> None:
     text = '[schema]\ntype = "object"\n[schema.properties.level]\nenum = ["low", "high"]\n'
     found = tuned(write(tmp_path, text, "contract.toml"), ALIAS)
     assert 'by hand, add coerce = {"aliases": {"high": ["very high"]}} to $' in found.suggestions[0].refusal

@@ -1,4 +1,4 @@
-"""What is measured: precision from labels that are clear, recall only from a random sample, agreement between people."""
+"""Measures: precision from clear labels, recall only from a random sample, agreement between people."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_warnings_are_measured_by_labels_of_their_own(file: Path) -> None:
 
 
 def test_a_label_speaks_of_the_decision_that_was_recorded(file: Path) -> None:
-    """The reply was refused by an older contract, and a person called that right: it should be refused now, too."""
+    """An older contract refused the reply, and a person called that right: it should be refused now, too."""
     case = cases_of(file, [({"n": 2}, None)])[0]
     then = msgspec.structs.replace(case.recorded, ok=False, codes=("V005",), fingerprint="other")  # type: ignore[type-var]
     old = msgspec.structs.replace(case, recorded=then, labels=(Label(case.id, "right", "ada"),))
@@ -120,7 +120,7 @@ def test_a_miss_that_names_a_rule_counts_against_it_alone(file: Path) -> None:
     assert small.recall.value == pytest.approx(10 / 11)
 
 
-def test_what_cannot_be_judged_is_counted(file: Path) -> None:
+def test_cases_that_cannot_be_judged_are_counted(file: Path) -> None:
     cases = [Case("a", None), Case("b", "{}", unjudgeable="reply_expired"), *cases_of(file, [({"n": 2}, None)])]
     evidence = gather(cases, ContractFile(file).contract())
     assert (len(evidence.seen), evidence.unjudgeable) == (1, {"no_reply": 1, "reply_expired": 1})
@@ -133,7 +133,7 @@ def test_labelled_replies_are_kept_beyond_the_limit(file: Path) -> None:
 
 
 def test_a_label_speaks_of_the_decision_that_it_names(file: Path) -> None:
-    """Plain replies have no verdict: without the name of the decision, a change of the contract would turn the label round."""
+    """Plain replies have no verdict: without the recorded decision, a change of the contract would invert the label."""
 
     def wrong(decided: str) -> list[Case]:
         label = Label("v", "wrong", "ada", decided=decided, drawn="random")
@@ -157,7 +157,7 @@ def test_an_interval_is_wider_if_the_labels_are_of_few_conversations(file: Path)
 
 
 def test_labels_of_findings_keep_their_meaning_after_a_change(file: Path) -> None:
-    """A false alarm that a change has mended is no miss, and a true one that no longer fires is."""
+    """A false alarm that a change removed is not a miss, but a true alarm that no longer fires is one."""
     strict, mild = (
         ContractFile(write(file.parent, CONTRACT.replace("n < 10", f"n < {most}"), f"{most}.yaml")).contract()
         for most in (10, 20)

@@ -1,4 +1,4 @@
-"""The tuner against planted faults: it finds them with the right kind and place, and gives next to no false advice."""
+"""The tuner with planted faults: it finds them with the right kind and place, and gives almost no false advice."""
 
 from collections import Counter
 from pathlib import Path
@@ -22,11 +22,11 @@ def is_found(planted: Planted, suggestion: Suggestion) -> bool:
     proposal = suggestion.proposal
     if proposal.kind != planted.kind or proposal.at[: len(planted.at)] != planted.at:
         return False
-    if planted.kind == "threshold":  # at least half of the way to where it should be
+    if planted.kind == "threshold":  # at least half of the way to the correct value
         return abs(proposal.facts["to"] - planted.right) <= abs(planted.wrong - planted.right) / 2
     if planted.kind == "alias":
         return bool(proposal.facts["values"].get(planted.wrong) == planted.right)
-    if planted.kind == "misfire" and isinstance(planted.right, str):  # the key that is required in vain
+    if planted.kind == "misfire" and isinstance(planted.right, str):  # the needlessly required key
         return repr(planted.right) in proposal.title
     return True
 

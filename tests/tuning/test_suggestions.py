@@ -1,4 +1,4 @@
-"""Each kind of suggestion: what brings it, what it changes, and what keeps it away."""
+"""Each kind of suggestion: what causes it, what it changes, and what prevents it."""
 
 from pathlib import Path
 
@@ -30,20 +30,18 @@ def test_a_rule_that_never_fires_is_named_with_the_bound_of_its_rate(tmp_path: P
     )
     found = tuned(file, [({"n": n % 100}, None) for n in range(800)])
     assert kinds(found) == ["dead"]
-    assert (
-        "checked 800 replies and never fired: at most 0.37% of them break it" in found.suggestions[0].proposal.why
-    )
+    assert "checked 800 replies and never fired: at most 0.37% of them break it" in found.suggestions[0].proposal.why
     assert "rare" in found.suggestions[0].proposal.title
     assert not found.suggestions[0].is_advice
     assert removed(found.suggestions[0].diff) == ["  - {name: dead, expr: n < 500}  # old"]
 
 
-def test_few_replies_call_no_rule_dead(tmp_path: Path) -> None:
+def test_few_replies_do_not_make_a_rule_silent(tmp_path: Path) -> None:
     file = write(tmp_path, RULES + "  - {name: dead, expr: n < 500}\n")
     assert not tuned(file, [({"n": n}, None) for n in range(200)]).suggestions
 
 
-def test_a_forbidden_word_is_dead_only_by_replies_of_its_state(tmp_path: Path) -> None:
+def test_a_forbidden_word_is_silent_only_by_replies_of_its_state(tmp_path: Path) -> None:
     text = "states:\n  start: A\n  A: {fallback: Yes?}\n  B:\n    forbid: [{terms: [gold], name: gold}]\n    fallback: No.\n"
     file = write(tmp_path, text)
     assert not tuned(file, [("hello you", None)] * 900).suggestions
@@ -51,7 +49,7 @@ def test_a_forbidden_word_is_dead_only_by_replies_of_its_state(tmp_path: Path) -
     assert kinds(found) == ["dead"]
 
 
-def test_a_rule_is_silent_only_by_replies_that_it_looked_at(tmp_path: Path) -> None:
+def test_a_rule_is_silent_only_by_replies_that_it_was_evaluated_on(tmp_path: Path) -> None:
     text = "schema: true\nrules:\n  required: [n]\n  rules:\n    - {name: refunds, expr: n < 500, when: kind == 'refund'}\n    - {name: big, expr: n < 500}\n"
     file = write(tmp_path, text)
     sales, refunds = [({"n": 1, "kind": "sale"}, None)] * 900, [({"n": 1, "kind": "refund"}, None)] * 900
@@ -96,7 +94,7 @@ def test_nothing_is_said_below_ten_labels_or_without_a_clear_majority(tmp_path: 
     assert not tuned(file, [({"n": 3}, True)] * wrong + [({"n": 5}, False)] * right).suggestions
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_missing_labels_are_reported(tmp_path: Path) -> None:
     file = write(tmp_path, RULES + "  - {name: odd, expr: n % 2 == 0}\n")
     found = tuned(file, [({"n": 3}, True)] * 4 + [({"n": 5}, None)] * 20)
     assert [(row.unit.name, row.labelled, row.fired) for row in found.needed] == [("odd", 4, 24)]
@@ -119,7 +117,7 @@ def test_one_pattern_of_several_is_removed(tmp_path: Path) -> None:
     ]
 
 
-def test_a_bound_moves_to_where_labels_part(tmp_path: Path) -> None:
+def test_a_bound_moves_to_the_place_that_separates_the_labels(tmp_path: Path) -> None:
     file = write(tmp_path, "schema:\n  type: object\n  properties:\n    n: {type: integer, maximum: 40}  # why\n")
     found = tuned(file, [({"n": n}, n <= 62) for n in range(20, 90, 2)])
     assert kinds(found) == ["threshold"]
@@ -190,7 +188,7 @@ def test_a_prefix_of_many_values_is_dropped_for_all_of_them(tmp_path: Path) -> N
     assert added(found.suggestions[0].diff)[-1] == "  enum_prefixes: ['level ']"
 
 
-def test_a_remark_behind_many_values_is_cut_off(tmp_path: Path) -> None:
+def test_a_remark_after_many_values_is_cut_off(tmp_path: Path) -> None:
     remarks = ("as always", "see above", "since May", "I guess")
     found = tuned(write(tmp_path, ENUM), [({"level": f"low | {remark}"}, True) for remark in remarks for _ in range(4)])
     assert kinds(found) == ["affix"]
@@ -226,7 +224,7 @@ def test_fixes_that_are_refused_although_people_accept_them(tmp_path: Path) -> N
 
 
 def test_many_tests_ask_for_more(tmp_path: Path) -> None:
-    """One test of p = 0.03 stands by itself, and falls beside thirty that found nothing."""
+    """One test with p = 0.03 is significant alone, but not among thirty tests that found nothing."""
     one = Proposal("misfire", ("a",), "t", "w", 0.03, better=tuple(range(12)), worse=(90,))
     assert [chosen.p for chosen in choose([one])] == [0.03]
     assert not choose([one, *(Proposal("misfire", (n,), "t", "w", 0.9) for n in range(30))])
@@ -261,7 +259,7 @@ def test_a_suggestion_is_backtested(tmp_path: Path) -> None:
         ("x", ["low", "high"], ""),
     ],
 )
-def test_what_a_spelling_means(value: str, allowed: list[str], meant: str) -> None:
+def test_the_meaning_of_a_spelling(value: str, allowed: list[str], meant: str) -> None:
     assert meaning(value, allowed) == meant
 
 
@@ -317,14 +315,14 @@ def test_a_conversation_has_one_vote_by_its_majority() -> None:
     assert votes([1], [2], lambda _: 0).total == 0
 
 
-def test_a_case_that_two_sources_hold_counts_once(tmp_path: Path) -> None:
+def test_a_case_in_two_sources_counts_once(tmp_path: Path) -> None:
     file = write(tmp_path, RULES + "  - {name: odd, expr: n % 2 == 0}\n")
     cases = cases_of(file, [({"n": 3}, True)] * 6)
     assert not tune(file, [*cases, *cases], backtest=False).suggestions
 
 
 def test_silent_rules_do_not_make_labels_look_clearer() -> None:
-    """Together with many sure tests, the correction would let a doubtful one pass."""
+    """With many clear results among the tests, the correction would let a doubtful one pass."""
     doubtful = Proposal("misfire", ("a",), "t", "w", 0.04, better=tuple(range(12)))
     unclear = [Proposal("misfire", (str(at),), "t", "w", 0.9) for at in range(3)]
     silent = [Proposal("dead", ("rules", at), "t", "w", 1e-9, unit=str(at)) for at in range(40)]
@@ -333,7 +331,7 @@ def test_silent_rules_do_not_make_labels_look_clearer() -> None:
     assert {one.tests for one in found} == {40}
 
 
-def test_what_was_counted_once_is_told(tmp_path: Path) -> None:
+def test_replies_that_count_once_are_reported(tmp_path: Path) -> None:
     for kind, said in (
         ("misfire", "Each conversation has one vote: 30 votes."),
         ("threshold", "One reply of each conversation counts."),

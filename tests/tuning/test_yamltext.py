@@ -1,4 +1,4 @@
-"""Edits of files: only the lines that an edit is about change, comments stay, and the file says exactly what was meant."""
+"""Edits of files: only the edited lines change, comments stay, and the file has exactly the intended data."""
 
 import difflib
 import json
@@ -36,7 +36,7 @@ def paths_in(data: Any) -> list[Parts]:
 
 
 def edits_at(rng: random.Random, data: Any, path: Parts) -> list[Edit]:
-    """Edits of every kind that make sense at a place."""
+    """Edits of every kind that are possible at a place."""
     held = value_at(data, path)
     if isinstance(held, dict):
         return [Add(path, "added", rng.choice([1, "a: b", {"x": ["y"]}])), *([Remove(path)] if path else [])]
@@ -57,7 +57,7 @@ def check_edit(text: str, edit: Edit, kind: str = ".yaml") -> None:
     old_lines, new_lines = text.splitlines(), new.splitlines()
     changes = [code for code in difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes() if code[0] != "equal"]  # fmt: skip
     assert len(changes) <= 1, "one place of the file changes"
-    if not isinstance(edit, Remove):  # what stands in a line that is taken away goes with it
+    if not isinstance(edit, Remove):  # comments in a removed line are removed with it
         assert comments(text) == comments(new) or isinstance(getattr(edit, "value", None), str)
     else:
         gone = [line for code in changes for line in old_lines[code[1] : code[2]]]
@@ -111,7 +111,7 @@ def test_a_number_changes_inside_its_line() -> None:
     assert edited(text, Put(("rules", 0, "expr"), "x <= 4"), ".yaml") == text.replace("x <= 3", "x <= 4")
 
 
-def test_comments_above_what_is_removed_stay() -> None:
+def test_comments_above_a_removed_part_stay() -> None:
     text = "rules:\n  # first\n  - name: a\n    expr: x\n  # second\n  - name: b\n    expr: y\n# end\n"
     assert (
         edited(text, Remove(("rules", 0)), ".yaml")
@@ -119,7 +119,7 @@ def test_comments_above_what_is_removed_stay() -> None:
     )
 
 
-def test_a_new_part_stands_before_the_examples() -> None:
+def test_a_new_part_is_placed_before_the_examples() -> None:
     text = "name: x\n\n# shown\nexamples:\n  - reply: a\n"
     new = edited(text, Add((), "coerce", {"aliases": {"high": ["alto"]}}, "examples"), ".yaml")
     assert new == "name: x\n\ncoerce:\n  aliases: {high: [alto]}\n\n# shown\nexamples:\n  - reply: a\n"
@@ -136,7 +136,7 @@ def test_a_new_part_stands_before_the_examples() -> None:
         ("a: [1,  # one\n    2]\n", Remove(("a", 1)), "comment"),
     ],
 )
-def test_what_needs_a_person_is_refused(text: str, edit: Edit, why: str) -> None:
+def test_edits_that_need_a_person_are_refused(text: str, edit: Edit, why: str) -> None:
     with pytest.raises(CannotEdit, match=re.escape(why)):
         edited(text, edit, ".yaml")
 
@@ -151,7 +151,7 @@ def test_toml_values_can_be_replaced_and_nothing_else() -> None:
 
 
 @given(st.text(max_size=12))
-def test_scalars_come_back(value: str) -> None:
+def test_scalars_are_read_back(value: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:

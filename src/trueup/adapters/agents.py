@@ -1,8 +1,8 @@
 """OpenAI Agents SDK: a contract for the output of an agent.
 
-`ContractOutput` is an output type that repairs and judges the final output; a refused one raises `ModelBehaviorError`, with the
-verdict in its `__cause__`. `ask_again` is a handler for `invalid_final_output` that sends the correction to the model.
-`contract_guardrail` judges the output of any agent, a text too, and trips if it is refused.
+`ContractOutput` is an output type that repairs and judges the final output; a refused one raises `ModelBehaviorError`,
+with the verdict in its `__cause__`. `ask_again` is a handler for `invalid_final_output` that sends the correction to
+the model. `contract_guardrail` judges the output of any agent, including text, and trips if it is refused.
 
 >>> from trueup import Contract
 >>> output = ContractOutput(Contract({"type": "object", "properties": {"age": {"type": "integer"}}}))
@@ -39,7 +39,7 @@ with library("openai-agents>=0.20"):
     from agents.strict_schema import ensure_strict_json_schema
 
 Known = dict[str, Any] | Callable[[RunContextWrapper[Any]], dict[str, Any]]
-"""The context of a check, as in `Contract.check`, or a function that makes it from the context of the run."""
+"""The context of a check, as in `Contract.check`, or a function that makes it from the run's context."""
 OnVerdict = Callable[[Verdict], object]
 
 
@@ -48,8 +48,8 @@ class ContractOutput(AgentOutputSchemaBase):
 
     - `contract`: the contract that judges; it must have a schema.
     - `strict`: whether the provider gets the schema in its strict mode; false by default, because that rejects many schemas.
-    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `context`: facts about the conversation, as in `Contract.check`; None by default.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ def ask_again(retries: int = 2, **options: Any) -> Callable[[RunErrorHandlerInpu
 
     Use it as `error_handlers={"invalid_final_output": ask_again()}` of `Runner.run`.
 
-    - `retries`: how often the model is asked again before the error is raised.
+    - `retries`: how many times the model is asked again before the error is raised.
     - `options`: further options of `Runner.run` for these runs, such as `run_config` and `hooks`.
     """
 

@@ -34,9 +34,9 @@ class ContractAdapter(JSONAdapter):
 
     - `contract`: the contract that judges.
     - `field`: the output field that it judges; None: the object of all output fields.
-    - `retries`: how often the model is asked again.
-    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `retries`: how many times the model is asked again.
+    - `context`: facts about the conversation, as in `Contract.check`; None by default.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     - `options`: the options of `JSONAdapter`.
     """
 

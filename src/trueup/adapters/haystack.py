@@ -1,7 +1,8 @@
 """Haystack: a component that judges and repairs the last reply of a chat generator.
 
-`ContractValidator` takes the place of `JsonSchemaValidator`. A repaired reply leaves at `validated`, a correction for a refused one
-at `validation_error`, which a pipeline connects to its generator. When the corrections are used up, the verdict leaves at `refused`.
+`ContractValidator` replaces `JsonSchemaValidator`. It outputs a repaired reply at `validated`, and a correction for a
+refused one at `validation_error`, which a pipeline connects to its generator. When the corrections are used up, it
+outputs the verdict at `refused`.
 
 >>> from haystack.dataclasses import ChatMessage
 >>> from trueup import Contract
@@ -32,11 +33,11 @@ _CORRECTION = "trueup_correction"
 
 @component
 class ContractValidator:
-    """Judges the last of the messages under a contract, in a loop of a pipeline or alone.
+    """Judges the last message under a contract, in a pipeline's loop or alone.
 
     - `contract`: a Contract, or the path of a contract file. A pipeline can only be saved with a path.
-    - `retries`: how many corrections are sent before the verdict leaves at `refused`. It is counted in the `history`.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `retries`: how many corrections are sent before the verdict goes to `refused`, counted in the `history`.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def __init__(
@@ -51,10 +52,10 @@ class ContractValidator:
         self._path = None if isinstance(contract, Contract) else str(Path(contract))
 
     def to_dict(self) -> dict[str, Any]:
-        """The parameters of the component, for a pipeline that is saved."""
+        """The parameters of the component, to save a pipeline."""
         if self._path is None or self.on_verdict is not None:
             raise ValueError(
-                "give ContractValidator the path of a contract file and no `on_verdict` to save its pipeline"
+                "to save its pipeline, give ContractValidator the path of a contract file and no `on_verdict`"
             )
         saved: dict[str, Any] = default_to_dict(self, contract=self._path, retries=self.retries)
         return saved
@@ -70,7 +71,7 @@ class ContractValidator:
 
         - `messages`: the replies of the generator.
         - `history`: the messages that the generator was given; the correction follows them. None: the correction is sent without them.
-        - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
+        - `context`: facts about the conversation, as in `Contract.check`; None by default.
         """
         if not messages:
             raise ValueError("ContractValidator needs a message; `messages` is empty")
@@ -107,5 +108,5 @@ class ContractValidator:
 
 
 def _reply(message: ChatMessage) -> Any:
-    """The message in OpenAI's form, with its tool calls."""
+    """The message in OpenAI's format, with its tool calls."""
     return message.to_openai_dict_format() if message.tool_calls else message.text or ""

@@ -42,12 +42,12 @@ def contract_model(
     context: dict[str, Any] | None = None,
     on_verdict: Callable[[Verdict], object] | None = None,
 ) -> type[Model]:
-    """A response model with the name and the schema of `model`, and the judgement of the contract.
+    """A response model with the name and the schema of `model` that judges replies by the contract.
 
     - `contract`: the contract that judges.
-    - `model`: the pydantic model whose instances instructor returns.
-    - `context`: facts about the conversation; the `context` of instructor's `create` is added to it. None: nothing.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `model`: the pydantic model that instructor returns instances of.
+    - `context`: facts about the conversation; the `context` of instructor's `create` is added to it. None by default.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def known(own: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def contract_model(
         return verdict
 
     class Judged(BaseModel):
-        """Judges the text of a completion before it is parsed, and parsed data when it is validated."""
+        """Judges the text of a completion before it is parsed, or parsed data during its validation."""
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, *, context: Any = None, **_: Any) -> Any:

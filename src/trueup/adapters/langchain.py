@@ -1,8 +1,8 @@
 """LangChain: an output parser, and a runnable that asks again.
 
-`ContractOutputParser` ends a chain. It repairs the model's message and returns the value; a refused message raises LangChain's
-`OutputParserException`, with the correction as its `observation` and the verdict in its `__cause__`. `ContractRunnable` takes
-the place of the model and asks again until a reply keeps the contract.
+`ContractOutputParser` ends a chain. It repairs the model's message and returns the value; a refused message raises
+LangChain's `OutputParserException`, with the correction as its `observation` and the verdict in its `__cause__`.
+`ContractRunnable` replaces the model and asks again until a reply is valid under the contract.
 
 >>> from trueup import Contract
 >>> parser = ContractOutputParser(contract=Contract({"properties": {"age": {"type": "integer"}}}))
@@ -42,7 +42,7 @@ class ContractOutputParser(BaseTransformOutputParser[Any]):
     contract: Contract[Any]
     """The contract that judges."""
     context: dict[str, Any] | None = None
-    """Facts about the conversation, as in `Contract.check`; None: nothing."""
+    """Facts about the conversation, as in `Contract.check`; None by default."""
     on_verdict: Callable[[Verdict], object] | None = None
     """A function that is called with each verdict, refused or not; None: none."""
 
@@ -77,20 +77,21 @@ class ContractOutputParser(BaseTransformOutputParser[Any]):
 
 
 class ContractRunnable(RunnableSerializable[LanguageModelInput, Any]):
-    """Asks a chat model, or any runnable that takes messages, until a reply keeps the contract. Streams like the parser."""
+    """Asks a chat model, or any runnable that takes messages, until a reply is valid. Streams like the parser."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     contract: Contract[Any]
     """The contract that judges."""
     model: Runnable[Any, Any]
-    """The model that is asked. Its own retries are off if it is a model of OpenAI or Anthropic; set `max_retries=0` on others."""
+    """The model to ask. The retries of OpenAI and Anthropic models are switched off; set `max_retries=0` on other
+    models."""
     policy: Policy | None = None
-    """How often to ask again, and what stops it; None: the defaults of `Policy`."""
+    """When to ask again and when to stop; None: the defaults of `Policy`."""
     context: dict[str, Any] | None = None
-    """Facts about the conversation, as in `Contract.check`; None: nothing."""
+    """Facts about the conversation, as in `Contract.check`; None by default."""
     on_answer: Callable[[Answer[Any]], object] | None = None
-    """A function that is called with each `Answer`: its verdict, every attempt, what it cost; None: none."""
+    """A function that is called with each `Answer`: its verdict, all attempts, the cost; None by default."""
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         def ask(given: Any, run_manager: Any, config: RunnableConfig) -> Any:

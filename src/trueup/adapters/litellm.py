@@ -1,7 +1,8 @@
 """LiteLLM: a guardrail that judges and repairs chat completions, in the proxy and in the SDK.
 
-A repaired reply takes the place of the model's, also in a stream, which is held back until it is judged. A refused reply raises
-`ReplyRefused`: the proxy answers 422 with the correction, so the client can send it. Replies of other endpoints pass unchanged.
+A repaired reply replaces the model's reply. A stream is held back until it is judged. A refused reply raises
+`ReplyRefused`: the proxy answers 422 with the correction, so that the client can send it. Replies of other endpoints
+pass unchanged.
 
 >>> import asyncio, litellm
 >>> from trueup import Contract
@@ -53,8 +54,8 @@ class ContractGuardrail(CustomGuardrail):
 
     - `contract`: a Contract, or the path of a contract file.
     - `guardrail_name`: the name by which requests ask for it.
-    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `context`: facts about the conversation, as in `Contract.check`; None by default.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     - `options`: the options of LiteLLM's `CustomGuardrail`, such as `default_on`.
     """
 
@@ -97,7 +98,7 @@ class ContractGuardrail(CustomGuardrail):
             yield chunk
 
     async def _judge(self, message: Any) -> bool:
-        """Judge a message and repair it in place; whether it was changed."""
+        """Judge a message and repair it in place. Returns whether it was changed."""
         sent = {"role": "assistant", **message.model_dump(include={"content", "tool_calls"}, exclude_none=True)}
         verdict = await self.contract.acheck(sent if message.tool_calls else message.content or "", self._context)
         if self._on_verdict is not None:

@@ -1,7 +1,7 @@
 """LlamaIndex: an output parser, and a program that asks again.
 
-`ContractOutputParser` repairs and judges the text of a completion; a refused one raises `OutputParserException` with a correction, and
-the verdict is in its `__cause__`. `ContractProgram` asks a model until a reply keeps the contract.
+`ContractOutputParser` repairs and judges the text of a completion; a refused one raises `OutputParserException` with a
+correction, and the verdict is in its `__cause__`. `ContractProgram` asks a model until a reply is valid.
 
 >>> from trueup import Contract
 >>> parser = ContractOutputParser(Contract({"type": "object", "properties": {"age": {"type": "integer"}}}))
@@ -34,8 +34,8 @@ class ContractOutputParser(BaseOutputParser):
     """Parses a completion under a contract, as the `output_parser` of a program or a prompt.
 
     - `contract`: the contract that judges. Its instructions are added to each prompt.
-    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `context`: facts about the conversation, as in `Contract.check`; None by default.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class ContractOutputParser(BaseOutputParser):
 
 
 class ContractProgram(BasePydanticProgram[Any]):
-    """Asks a model of LlamaIndex until a reply keeps the contract: `program = ContractProgram(contract, llm, "Who is {who}?")`.
+    """Asks a LlamaIndex model until a reply is valid: `program = ContractProgram(contract, llm, "Who is {who}?")`.
 
     - `contract`: the contract that judges.
     - `llm`: the model. Set its own `max_retries` to 0, because the policy decides.
     - `prompt`: a prompt, or its template.
-    - `policy`: how often to ask again, and what stops it; None: the defaults of `Policy`.
-    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
-    - `on_answer`: a function that is called with each `Answer`: its verdict, every attempt, what it cost; None: none.
+    - `policy`: when to ask again and when to stop; None: the defaults of `Policy`.
+    - `context`: facts about the conversation, as in `Contract.check`; None by default.
+    - `on_answer`: a function that is called with each `Answer`: its verdict, all attempts, the cost; None by default.
     """
 
     def __init__(

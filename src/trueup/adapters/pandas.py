@@ -1,6 +1,7 @@
-"""The accessor `trueup` on a pandas Series: a column of replies enters, a frame with one row per verdict leaves.
+"""The accessor `trueup` on a pandas Series: turns a column of replies into a frame with one row per verdict.
 
-Importing this module registers the accessor. The index stays, the Series that is checked is not changed, and a null is a refused reply.
+Importing this module registers the accessor. The index is kept, the checked Series is not changed, and a null counts as
+a refused reply.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ with library("pandas>=2.2"):
 class Replies:
     """Checks the replies of a pandas Series: `df["reply"].trueup.check(contract)`.
 
-    `series` holds one reply per row, each of a kind that `Contract.check` takes.
+    `series` has one reply per row, in any form that `Contract.check` takes.
 
     >>> from trueup import Contract
     >>> ages = Contract({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]})
@@ -57,7 +58,7 @@ class Replies:
         return verdicts(contract_of(contract), _cells(series), contexts, series.index)
 
     def _per_row(self, context: Any) -> Any:
-        """The context, with a value for each row in place of each Series and DataFrame."""
+        """The context, with a value for each row instead of each Series and DataFrame."""
         if isinstance(context, dict):
             return {name: self._taken(value, f"context[{name!r}]") for name, value in context.items()}
         return self._taken(context, "the context")

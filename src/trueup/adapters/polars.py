@@ -1,6 +1,7 @@
-"""The namespace `trueup` on polars Series and expressions: a column of replies enters, verdicts leave as columns.
+"""The namespace `trueup` on polars Series and expressions: turns a column of replies into columns of verdicts.
 
-Importing this module registers it. A Series gives a frame; an expression gives a struct, eagerly or in a LazyFrame. A null is a refused reply.
+Importing this module registers it. A Series gives a frame; an expression gives a struct, eagerly or in a LazyFrame. A
+null counts as a refused reply.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ SCHEMA: dict[str, Any] = {
 class Replies:
     """Checks the replies of a polars Series: `df["reply"].trueup.check(contract)`.
 
-    `series` holds one reply per row, each of a kind that `Contract.check` takes.
+    `series` has one reply per row, in any form that `Contract.check` takes.
 
     >>> from trueup import Contract
     >>> ages = Contract({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]})

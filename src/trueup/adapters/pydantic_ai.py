@@ -1,8 +1,8 @@
 """pydantic-ai: a contract for the output of an agent.
 
-`ContractCapability` judges and repairs whatever the model sends as the output, before pydantic-ai parses it: the arguments of
-the output tool, JSON in a text, or plain text. `contract_text` lets the model answer in a text where a tool call is expected.
-`contract_validator` judges an output that is parsed already. Each raises `ModelRetry` with a correction for a refused
+`ContractCapability` judges and repairs the model's output before pydantic-ai parses it: the arguments of the output
+tool, JSON in a text, or plain text. `contract_text` lets the model answer with text if a tool call is expected.
+`contract_validator` judges an output that is already parsed. Each raises `ModelRetry` with a correction for a refused
 output, so the agent's own retries send it; the verdict is in its `__cause__`.
 
 >>> import asyncio
@@ -31,7 +31,7 @@ with library("pydantic-ai-slim>=2.0"):
     from pydantic_ai.output import OutputContext
 
 Known = dict[str, Any] | Callable[[RunContext[Any]], dict[str, Any]]
-"""The context of a check, as in `Contract.check`, or a function that makes it from the context of the run."""
+"""The context of a check, as in `Contract.check`, or a function that makes it from the run's context."""
 OnVerdict = Callable[[Verdict], object]
 
 
@@ -39,8 +39,8 @@ class ContractCapability(AbstractCapability[Any]):
     """Judges and repairs the output of an agent: `Agent(model, output_type=Person, capabilities=[ContractCapability(contract)])`.
 
     - `contract`: the contract that judges. One with a schema judges structured output, one without a schema judges text.
-    - `context`: facts about the conversation, or a function that makes it from the `RunContext`; None: nothing.
-    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    - `context`: facts about the conversation, or a function that makes it from the `RunContext`; None by default.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def __init__(
@@ -76,7 +76,8 @@ class ContractCapability(AbstractCapability[Any]):
 def contract_text(
     contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
 ) -> TextOutput[Any]:
-    """Reads the model's text under a contract, as an entry of `output_type`, alone or beside a type that the model sends by a tool call.
+    """Reads the model's text under a contract, as an entry of `output_type`, alone or together with a type for tool
+    calls.
 
     `contract`, `context` and `on_verdict` are the same as for `ContractCapability`.
     """
@@ -110,7 +111,7 @@ def contract_validator(
 
 
 class _Judge:
-    """The part that all three share: gives the verdict on an output, or raises `ModelRetry` with a correction."""
+    """The part that all three share: returns the verdict on an output, or raises `ModelRetry` with a correction."""
 
     def __init__(self, contract: Contract[Any], context: Known | None, on_verdict: OnVerdict | None) -> None:
         self.contract, self._context, self._on_verdict = contract, context, on_verdict

@@ -1,1 +1,1 @@
-"""The MCP server: tools by which a model checks replies, reads findings and changes contracts."""
+"""The MCP server: tools with which a model checks replies, reads findings and changes contracts."""

@@ -1,7 +1,8 @@
-"""Answers: what a tool found enters as facts and sections; a result of a bounded number of tokens leaves.
+"""Answers: turns the facts and sections of a tool into a result with a limited number of tokens.
 
-A section is a list of rows or a text. Whatever does not fit is named under `omitted`, with the call that shows it. The result has two
-forms that say the same, for clients with and without structured content: text, and JSON data. The bound is for both together.
+A section is a list of rows or a text. Parts that do not fit are named under `omitted`, with the call that shows them.
+The result has two forms with the same content, for clients with and without structured content: text, and JSON data.
+The limit applies to both together.
 """
 
 import json
@@ -16,28 +17,28 @@ from trueup.verdict.display import safe
 LIMIT = 4_000  # tokens of a result
 _AIM = 3_700  # estimated tokens that are filled
 _LEAST_AIM = 200
-_NOTES = 420  # of them, for what was omitted
+_NOTES = 420  # tokens of these for omitted parts
 _CLIP = 320  # characters of a text in a row
-_FIRST_CLIP = 2_400  # of the first row that was asked for
+_FIRST_CLIP = 2_400  # characters of the first requested row
 _LEAST_CLIP = 40
-_SHARE = 0.6  # of what is left, for a section that others follow
+_SHARE = 0.6  # share of the remaining tokens for a section that is not the last
 _LINE = 0.5  # a text is cut at the end of a line if at least this share of it stays
 
 Row = Mapping[str, Any]
 
 
 class AnswerSection(NamedTuple):
-    """A part of an answer that can be read piece by piece."""
+    """A part of an answer that clients can read piece by piece."""
 
     name: str
     content: "list[Row] | str"
-    """Rows, or a text; a text of other origin than trueup is `Fenced`."""
+    """Rows, or a text. Text that does not come from trueup is `Fenced`."""
     more: "Omitted | None" = None
-    """More of the same that was not read, with the call that shows it."""
+    """Further items that were not read, with the call that shows them."""
 
 
 class Omitted(NamedTuple):
-    """Something that a result leaves out."""
+    """A part that a result leaves out."""
 
     what: str
     tool: str
@@ -45,7 +46,7 @@ class Omitted(NamedTuple):
 
 
 class ToolAnswer(NamedTuple):
-    """All that a tool found."""
+    """The complete output of a tool."""
 
     facts: dict[str, Any]
     sections: tuple[AnswerSection, ...] = ()
@@ -60,7 +61,7 @@ class Rendered(NamedTuple):
 
 
 class PageRequest(NamedTuple):
-    """The part of an answer that is wanted, and the call that shows more of it."""
+    """The requested part of an answer, and the call that shows more of it."""
 
     tool: str
     result: str = ""
@@ -70,7 +71,7 @@ class PageRequest(NamedTuple):
 
 
 def render(answer: ToolAnswer, asked: PageRequest) -> Rendered:
-    """The part of an answer that was asked for, within the limit."""
+    """The requested part of an answer, within the limit."""
     sections = _chosen(answer, asked)
     aim = _AIM
     rendered = _Page(answer, asked, aim).render(sections)
@@ -83,7 +84,7 @@ def render(answer: ToolAnswer, asked: PageRequest) -> Rendered:
 
 
 def size(rendered: Rendered) -> int:
-    """At most how many tokens a result has as it is sent, by estimate."""
+    """The estimated maximum number of tokens of a result as it is sent."""
     return estimate(_written(rendered.data)) + estimate(_written(rendered.text)) + 40
 
 
@@ -131,7 +132,7 @@ class _Page:
         return Rendered(_as_text(data), data)
 
     def _fill(self, section: AnswerSection, room: int, mark: str) -> tuple[Any, int]:
-        """As much of a section as there is room for, and the tokens that it takes."""
+        """As much of a section as fits, and its tokens."""
         if isinstance(section.content, str):
             return self._text(section, section.content, room, mark)
         return self._rows(section, section.content, room, mark)
@@ -192,7 +193,7 @@ class _Page:
         self._omitted.append(Omitted(what, self._asked.tool, arguments))
 
     def _marked(self, row: Row, mark: str, clip: int) -> dict[str, Any]:
-        """A row whose texts of any origin are fenced and clipped."""
+        """A row with its untrusted texts fenced and clipped."""
         out: dict[str, Any] = {}
         cut = 0
         for key, value in row.items():
@@ -205,7 +206,7 @@ class _Page:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text of any origin in some data."""
+    """All untrusted texts in some data."""
     waiting = [value]
     while waiting:
         here = waiting.pop()
@@ -218,7 +219,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _fitting(text: str, room: int) -> str:
-    """The beginning of a text that takes at most so many tokens in both forms; at least one character."""
+    """The beginning of a text with at most `room` tokens in both forms; at least one character."""
     piece = text[: max(1, room * 3)]
     while (cost := _cost(inert(piece))) > room and len(piece) > 1:
         piece = piece[: max(1, int(len(piece) * max(0.1, room / cost) * 0.97))]
@@ -241,7 +242,7 @@ def _written(value: Any) -> str:
 
 
 def _as_text(data: Mapping[str, Any]) -> str:
-    """Data as lines of text, in which fenced text is as it is."""
+    """Data as lines of text; fenced text is unchanged."""
     return "\n".join(_lines(data.items(), ""))
 
 

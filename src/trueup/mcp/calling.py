@@ -1,7 +1,7 @@
-"""Calling a tool: a name and arguments enter, a bounded result leaves; what is wrong leaves as an error that says what to do.
+"""Call a tool: takes a name and arguments, and returns a bounded result or an error that says what to do.
 
-Tools run in threads, so that one call does not hold up another. Long work has its own process, reports progress, and is ended when the
-call is cancelled.
+Tools run in threads, so that calls do not block each other. Long work has its own process, reports progress, and ends
+if the call is cancelled.
 """
 
 import logging
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Report = Callable[[float, float | None, str], Awaitable[None]]
-"""Called with how much is done, of how much, and a sentence."""
+"""A function that is called with the amount done, the total, and a sentence."""
 
 log = logging.getLogger("trueup.mcp")
 _AT_ONCE = 8  # tools that run at the same time, and steps of long work
 _LONGEST = 1_500  # characters of an error
 _END = object()
-# The tools do their work with parts of the studio, whose messages name it.
+# The tools use parts of the studio. Its name in their messages is replaced.
 _WORDS = (
     ("of this studio", "of this server"),
     ("log of the studio", "log of the server"),
@@ -97,7 +97,7 @@ class ToolCaller:
         if result:
             return self._desk.kept.get(tool.name, result), PageRequest(tool.name, result, section or "", start or 0)
         answer = await self._run(tool, given, report)
-        # the rest of an edit is read by a tool that changes nothing
+        # reading the rest of an edit's result changes nothing
         reader = "backtest" if tool.is_edit else tool.name
         return answer, PageRequest(reader, self._desk.kept.put(reader, answer), section or "", start or 0)
 
@@ -114,7 +114,7 @@ class ToolCaller:
         return await self._quick(partial(made.finish, result))
 
     async def _follow(self, work: LongJob, report: Report) -> Any:
-        """The result of long work, which ends when the call is cancelled."""
+        """The result of long work, which ends if the call is cancelled."""
         reported = -1.0
         try:
             while (event := await self._slow(partial(next, work, _END))) is not _END:
@@ -170,7 +170,7 @@ def _decoded(tool: McpTool, arguments: Mapping[str, Any]) -> Any:
 
 
 def _progress(event: dict[str, Any]) -> tuple[float, float | None, str]:
-    """How far work is, from one of its events."""
+    """The progress of work, from one of its events."""
     progress = event.get("progress") or {}
     if "judged" in progress:
         return progress["read"], progress["total"], f"{progress['judged']:,} replies judged"

@@ -1,4 +1,4 @@
-"""The desk: what all tools share. Settings enter; folders, the store, long work and kept answers are reached through it.
+"""The desk: shared by all tools. It takes settings, and gives access to folders, the store, long work and kept answers.
 
 It reads and writes files by their names inside the served folders only. A name with `..`, and one that goes through a link, is refused.
 """
@@ -21,7 +21,7 @@ from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 
 _MOST_KEPT = 32  # answers
-_MOST_ENTRIES = 5_000  # of a folder that are looked at for links
+_MOST_ENTRIES = 5_000  # files of a folder to check for links
 
 
 class Workspace(Studio):
@@ -44,12 +44,12 @@ class Workspace(Studio):
         return store
 
     def contract(self, name: str) -> ContractFileState:
-        """The contract file of a name."""
+        """The contract file with a name."""
         self.path(name)
         return open_contract(self.settings, name)
 
     def path(self, name: str) -> Path:
-        """The path of a name inside the folders; a Refusal unless it is spelled in the one plain way."""
+        """The path of a name inside the folders; raises a Refusal unless the name is in its normal form."""
         if not name:
             raise RequestRefused(400, "The name of a file is empty.", hint=self._folders())
         try:
@@ -61,7 +61,7 @@ class Workspace(Studio):
         return path
 
     def sources(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The paths of files and folders with replies; files with settings and folders with links are refused."""
+        """The paths of files and folders with replies. Files with settings and folders with links are refused."""
         return tuple(str(self._source(name)) for name in names)
 
     def _source(self, name: str) -> Path:
@@ -98,7 +98,7 @@ class Kept:
         self._lock = threading.Lock()
 
     def put(self, tool: str, answer: ToolAnswer) -> str:
-        """Keep an answer of a tool; its id is returned."""
+        """Keep an answer of a tool, and return its id."""
         name = secrets.token_hex(4)
         with self._lock:
             self._answers[name] = (tool, answer)
@@ -128,7 +128,7 @@ class Kept:
 
 
 def _has_links(folder: Path) -> bool:
-    """Whether a folder has links at any depth, or so many files that nobody can say."""
+    """Whether a folder has links at any depth, or too many files to check."""
     seen = 0
     for where, folders, files in os.walk(folder):
         seen += len(folders) + len(files)

@@ -1,4 +1,4 @@
-"""The door of the HTTP server: every request passes it before the SDK sees it.
+"""The door of the HTTP server: every request passes through it before the SDK sees it.
 
 It refuses unknown hosts (DNS rebinding), requests from web pages of other origins, and requests without a key. The key is a bearer token.
 Too many wrong keys from one address lock that address out for a minute.
@@ -16,7 +16,7 @@ from trueup.studio.settings import StudioSettings
 
 
 class KeyGuard:
-    """An application that only requests with a key reach."""
+    """An application that only lets requests with a key through."""
 
     def __init__(self, app: Application, settings: StudioSettings) -> None:
         self._app = app

@@ -9,12 +9,12 @@ from trueup.studio.contracts.drafts import FaultyDraft
 
 
 def verdict_facts(verdict: dict[str, Any]) -> dict[str, Any]:
-    """The decision of a drawn verdict, and how many findings and fixes it has."""
+    """The decision of a drawn verdict, and its numbers of findings and fixes."""
     return {"ok": verdict["ok"], "outcome": verdict["state"], **verdict["counts"]}
 
 
 def verdict_sections(verdict: dict[str, Any]) -> tuple[AnswerSection, ...]:
-    """The parts of a drawn verdict: findings, fixes, calls, the value, what the model would be told."""
+    """The parts of a drawn verdict: findings, fixes, calls, the value, the correction to the model."""
     facts = verdict["facts"]
     sections = [
         AnswerSection("findings", [_finding(fact) for fact in facts if fact["kind"] == "finding"]),
@@ -32,7 +32,7 @@ def fault_rows(faults: Iterable[dict[str, Any]]) -> list[Row]:
 
 
 def counts_of(faults: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """How many errors and warnings there are.
+    """The numbers of errors and warnings.
 
     >>> counts_of([{"level": "error"}, {"level": "warning"}, {"level": "error"}])
     {'errors': 2, 'warnings': 1}
@@ -42,7 +42,7 @@ def counts_of(faults: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 
 def faulty_section(error: FaultyDraft) -> AnswerSection:
-    """Why a text is not a contract."""
+    """The reasons why a text is not a contract."""
     return AnswerSection("faults", fault_rows(error.faults))
 
 

@@ -1,6 +1,6 @@
-"""Running: a desk enters, it serves one client on standard input and output, or many over HTTP, until it is stopped.
+"""Run a server: serves the tools of a desk to one client on standard input and output, or to many over HTTP.
 
-On standard output there is nothing but the protocol. The end of standard input, Ctrl-C and SIGTERM end the server without a message.
+Standard output contains only the protocol. The end of standard input, Ctrl-C and SIGTERM end the server silently.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ async def _serve_stdio(desk: Workspace) -> None:
 
 @contextlib.contextmanager
 def _quiet_end(desk: Workspace) -> Iterator[None]:
-    """End at once on a signal: the thread that waits for standard input cannot be woken."""
+    """End immediately on a signal: the thread that waits for standard input cannot be woken."""
 
     def end(*_: object) -> NoReturn:
         desk.close()
@@ -64,7 +64,7 @@ class HttpApp:
         self._desk = desk
         app = server_of(desk).streamable_http_app(
             streamable_http_path=PATH, max_request_body_size=_MOST_BODY, session_idle_timeout=_IDLE, max_sessions=_MOST_SESSIONS,
-            # the door has looked at the host and the origin already, by the names that this server was given
+            # the door has already checked the host and the origin by the names of this server
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )  # fmt: skip
         self._door = KeyGuard(app, desk.settings)
@@ -81,17 +81,15 @@ class HttpApp:
             await send(message)
 
         await self._door(scope, receive, noted)
-        if (
-            state == "started"
-        ):  # the SDK leaves streams open when the server stops, which uvicorn would report as an error
+        if state == "started":  # the SDK leaves streams open at the end, which uvicorn would report as an error
             await send({"type": "http.response.body", "body": b""})
 
     def stop(self) -> None:
-        """End long work, so that nobody waits for it."""
+        """End long work, so that nothing waits for it."""
         self._desk.works.close()
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the opened resources."""
         self._desk.close()
 
 

@@ -1,4 +1,4 @@
-"""The server: a desk enters, a server of the MCP SDK leaves, for any transport."""
+"""The server: turns a desk into a server of the MCP SDK, for any transport."""
 
 from typing import Any
 

@@ -15,5 +15,5 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def offered(*, allow_edit: bool) -> tuple[McpTool, ...]:
-    """The tools that a server lists: `edit` only if it may edit."""
+    """The tools that a server lists; `edit` only if it may edit."""
     return tuple(tool for tool in TOOLS if allow_edit or not tool.is_edit)

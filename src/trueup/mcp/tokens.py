@@ -1,4 +1,4 @@
-"""Tokens of a text, estimated from above: a text enters, a number leaves that real tokenizers seldom pass.
+"""Estimate the tokens of a text from above: real tokenizers rarely give more.
 
 No tokenizer is loaded and nothing is downloaded. `tests/mcp/test_tokens.py` compares the estimate with the tokenizers of OpenAI and
 Anthropic on prose, code, JSON, random characters and many scripts.
@@ -6,7 +6,8 @@ Anthropic on prose, code, JSON, random characters and many scripts.
 
 from trueup.verdict.patterns import lazy_regex
 
-# Tokenizers join letters that often follow each other in English. A pair that is not listed here usually divides two tokens.
+# Tokenizers join letters that often follow each other in English. A pair that is not listed here usually separates two
+# tokens.
 _PAIRS = frozenset(
     "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra ce "
     "li ch ll be ma si om ur el la ns ta ca di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee wi em "
@@ -22,7 +23,7 @@ _THREE_BYTES, _FOUR_BYTES = "\u0800", "\U00010000"  # the first characters of th
 
 
 def estimate(text: str) -> int:
-    """At most how many tokens a text has, by estimate.
+    """The estimated maximum number of tokens in a text.
 
     >>> estimate("Every reply is judged by its contract."), estimate("Kx9-qZ7w")
     (15, 8)

@@ -1,6 +1,7 @@
-"""Tools: the arguments of a tool as a type, what runs it, and its description; the definition that clients list leaves.
+"""Tools: combines a tool's argument type, function and description into the definition that clients list.
 
-The docstring of `run` is what the model reads about the tool. The arguments of a call are decoded into `takes`; unknown names are refused.
+The model reads the docstring of `run` as the tool's description. The arguments of a call are decoded into `takes`;
+unknown names are refused.
 """
 
 import inspect
@@ -27,12 +28,12 @@ class Continued(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Long(NamedTuple):
-    """Work in its own process, and what makes an answer of its result."""
+    """Work in its own process, and the function that turns its result into an answer."""
 
     work: LongJob
     finish: Callable[[Any], ToolAnswer]
     failed: Callable[[str], ToolAnswer] | None = None
-    """Makes an answer of a failure, if something else was done before the work; None: the failure is the answer."""
+    """Turns a failure into an answer, if something was done before the work; None: the failure is the answer."""
 
 
 Run = Callable[[Workspace, Any], ToolAnswer | Long]
@@ -49,7 +50,7 @@ class McpTool(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The text that a model reads about it."""
+        """The description that a model reads."""
         return inspect.cleandoc(self.run.__doc__ or "")
 
     def definition(self) -> "Definition":
@@ -71,7 +72,7 @@ class McpTool(NamedTuple):
 
 
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments; those that read on come last.
+    """The JSON Schema of a tool's arguments, with the arguments for further reading last.
 
     >>> list(schema_of(Continued)["properties"])
     ['result', 'section', 'start']
@@ -91,7 +92,7 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
-    """A property without the default that only says that it may be left out."""
+    """A property without a default that only marks it as optional."""
     return {key: value for key, value in part.items() if not (key == "default" and value in ("", None, [], {}))}
 
 

@@ -1,1 +1,1 @@
-"""Public tools for tests: a scripted model server on loopback that speaks the providers' real protocols."""
+"""Public tools for tests: a scripted model server on loopback with the providers' real protocols."""

@@ -1,4 +1,4 @@
-"""Assertions for tests of prompts: a stored reply and a contract enter; what is wrong leaves as a readable failure."""
+"""Assertions for tests of prompts: checks a stored reply under a contract, and fails with a readable message."""
 
 import os
 from typing import Any
@@ -7,15 +7,15 @@ from trueup.checks.current_state import UNPLACED
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict
 
-_MOST = 20  # lines of one kind that a failure shows
+_MOST = 20  # the maximum number of lines of one kind in a failure
 
 
 def assert_ok(
     reply: Any, contract: "Contract | str | os.PathLike[str]", context: dict[str, Any] | None = None
 ) -> Verdict:
-    """Fail unless `reply` keeps `contract`, which may be the path of a contract file; the verdict is returned.
+    """Fail unless `reply` is valid under `contract`, which may be the path of a contract file. Returns the verdict.
 
-    `reply` and `context` are those of `Contract.check`.
+    `reply` and `context` are the same as for `Contract.check`.
 
     >>> assert_ok('{"age": 36,}', Contract({"type": "object"})).data
     {'age': 36}
@@ -40,12 +40,12 @@ def _contract(given: Any) -> Contract:
         return contract
     try:
         return Contract.load(given)
-    except ValueError as error:  # a ContractError: everything that is wrong with the file
+    except ValueError as error:  # a ContractError with all errors in the file
         raise AssertionError(f"the contract cannot be used:\n{error}") from None
 
 
 def describe(verdict: Verdict, contract: Contract) -> str:
-    """What is wrong with a reply, line by line, as a test's failure shows it."""
+    """The errors in a reply, line by line, for the message of a failed test."""
     by = f" by {contract.name}" if contract.name else ""
     lines = [f"the reply is refused{by}:"]
     lines += _some([f"  {found}" + (f"\n    hint: {found.hint}" if found.hint else "") for found in verdict.findings])

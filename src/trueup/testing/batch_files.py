@@ -1,4 +1,4 @@
-"""OpenAI's /v1/files and /v1/batches, held in memory: uploads, validation as the provider does it, output and error files."""
+"""OpenAI's /v1/files and /v1/batches in memory: uploads, validation like the provider's, output and error files."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Take = Callable[[Request], Any]
 
 
 class _Job(msgspec.Struct):
-    """A batch under way: what is told of it now, what will be told in the end."""
+    """A batch in progress: its current status, and its final result."""
 
     plan: Batch
     now: dict[str, Any]
@@ -28,7 +28,9 @@ class _Job(msgspec.Struct):
 
 
 class BatchFiles:
-    """Answers the file and batch endpoints; `take` gives the step for each line of a batch, `plans` how each batch goes."""
+    """Answers the file and batch endpoints. `take` returns the step for each line of a batch; `plans` describes each
+    batch.
+    """
 
     def __init__(self, take: Take, plans: list[Batch]) -> None:
         self._take, self._plans = take, plans
@@ -37,7 +39,7 @@ class BatchFiles:
         self._lines = 0
 
     def answer(self, request: Request, path: str) -> Response | None:
-        """The answer to a path below /files or /batches; None for any other."""
+        """The answer to a path below /files or /batches; None for other paths."""
         match [request.method, *path.strip("/").split("/")]:
             case ["POST", "files"]:
                 return self._upload(request)
@@ -135,7 +137,7 @@ class BatchFiles:
 
 
 def read_lines(data: bytes, endpoint: str) -> tuple[list[Request], list[dict[str, Any]]]:
-    """The requests of an input file, and what the provider's validation says against it."""
+    """The requests of an input file, and the errors of the provider's validation."""
     requests: list[Request] = []
     errors: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -160,7 +162,7 @@ def read_lines(data: bytes, endpoint: str) -> tuple[list[Request], list[dict[str
         body = dump({**value["body"], "stream": False})
         requests.append(Request(value["method"], value["url"], body=body, custom_id=value["custom_id"]))
     if not requests and not errors:
-        errors.append({"code": "empty_file", "message": "the file holds no requests", "line": None, "param": None})
+        errors.append({"code": "empty_file", "message": "the file contains no requests", "line": None, "param": None})
     return requests, errors
 
 

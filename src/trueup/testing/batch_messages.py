@@ -1,4 +1,4 @@
-"""Anthropic's /v1/messages/batches, held in memory: create, look at, cancel, delete, results as JSONL."""
+"""Anthropic's /v1/messages/batches in memory: create, retrieve, cancel, delete, results as JSONL."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from trueup.testing.wire import Request, Response
 
 
 class _Job(msgspec.Struct):
-    """A batch under way, and its results once it has ended."""
+    """A batch in progress, and its results after the end."""
 
     about: dict[str, Any]
     counts: dict[str, int]
@@ -23,7 +23,7 @@ class _Job(msgspec.Struct):
 
 
 class BatchMessages:
-    """Answers the message batch endpoints; `take` gives the step for each request, `plans` how each batch goes."""
+    """Answers the message batch endpoints. `take` returns the step for each request; `plans` describes each batch."""
 
     def __init__(self, take: Take, plans: list[Batch]) -> None:
         self._take, self._plans = take, plans
@@ -31,7 +31,7 @@ class BatchMessages:
         self._count = 0
 
     def answer(self, request: Request, path: str, root: str) -> Response | None:
-        """The answer to a path below /messages/batches; None for any other. `root` is the server's address."""
+        """The answer to a path below /messages/batches; None for other paths. `root` is the server's address."""
         match [request.method, *path.strip("/").split("/")]:
             case ["POST", "messages", "batches"]:
                 return self._create(request)

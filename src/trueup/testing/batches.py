@@ -1,6 +1,6 @@
-"""How one provider batch goes: which lines come back, in which order, with which faults. Pure, the same for all providers.
+"""The plan of one provider batch: which lines are returned, in which order, with which faults. Pure, for all providers.
 
-Lines are picked by their custom ids, or by a count: that many of the last ones.
+Lines are chosen by their custom ids, or by a count of the last lines.
 """
 
 import random
@@ -19,28 +19,29 @@ Pick: TypeAlias = int | Collection[str]
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """How one provider batch goes; by default it completes without a fault."""
+    """The plan of one provider batch; by default it completes without a fault."""
 
     polls: int = 1
-    """After how many status requests the batch is complete."""
+    """The batch is complete after this many status requests."""
     status: Literal["completed", "failed", "expired", "cancelled"] = "completed"
     """How the batch ends."""
     expired: Pick = ()
-    """Lines that get no reply and are reported as expired, by custom id or as a count of the last ones; none by default."""
+    """Lines without a reply that are reported as expired, by custom id or as a count of the last lines; 0 by
+    default."""
     missing: Pick = ()
-    """Lines that are reported nowhere; none by default."""
+    """Lines that are not reported at all; 0 by default."""
     repeated: Pick = ()
-    """Lines that come twice; none by default."""
+    """Lines that are returned twice; 0 by default."""
     garbled: Pick = ()
-    """Lines of which only the first half arrives; none by default."""
+    """Lines that are cut in half; 0 by default."""
     shuffled: bool = True
-    """Whether the lines come in another order than they were sent."""
+    """Whether the lines are returned in a different order."""
     message: str = "scripted failure"
     """The error message of a batch that fails."""
 
 
 class LineResult(msgspec.Struct, frozen=True):
-    """What became of one line: a status and a body, or no reply at all."""
+    """The result of one line: a status and a body, or no reply at all."""
 
     custom_id: str
     kind: Literal["replied", "failed", "expired"]
@@ -50,7 +51,7 @@ class LineResult(msgspec.Struct, frozen=True):
 
 
 def picked(pick: Pick, ids: Sequence[str]) -> set[str]:
-    """The custom ids that are meant.
+    """The chosen custom ids.
 
     >>> sorted(picked(2, ["a", "b", "c"])), picked(["a"], ["a", "b"])
     (['b', 'c'], {'a'})
@@ -61,7 +62,7 @@ def picked(pick: Pick, ids: Sequence[str]) -> set[str]:
 
 
 def results_of(batch: Batch, requests: Sequence[tuple[Request, Any]], protocol: Speaks, first: int) -> list[LineResult]:
-    """What comes of each (request, step); the missing ones are left out."""
+    """The result of each (request, step), without the missing ones."""
     ids = [request.custom_id for request, _ in requests]
     expired = set(ids) if batch.status == "expired" and not batch.expired else picked(batch.expired, ids)
     missing = picked(batch.missing, ids)
@@ -78,7 +79,7 @@ def results_of(batch: Batch, requests: Sequence[tuple[Request, Any]], protocol: 
 
 def _result(request: Request, step: Any, protocol: Speaks, number: int) -> LineResult:
     if not isinstance(step, script.Say | script.Fail | script.Raw):
-        step = script.Fail(500, f"a batch cannot carry {type(step).__name__}")
+        step = script.Fail(500, f"a batch cannot contain {type(step).__name__}")
     response = build(step, request, protocol, number)
     try:
         body = load(response.body)

@@ -1,4 +1,4 @@
-"""Contracts of a test run: each file is read once, and again when it has changed."""
+"""Contracts of a test run: each file is read once, and again after a change."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -7,7 +7,7 @@ from trueup.contract.contract import Contract
 
 
 def contract_at(path: Path) -> Contract:
-    """The contract that a file holds."""
+    """The contract in a file."""
     changed = path.stat().st_mtime_ns if path.exists() else 0
     return _loaded(str(path), changed)
 

@@ -1,4 +1,6 @@
-"""JSON in and out for the scripted server: exact for integers of any size, and for text that is no Unicode."""
+"""Read and write JSON for the scripted server: exact for integers of any size, and for text that is not valid
+Unicode.
+"""
 
 import json
 from typing import Any
@@ -24,7 +26,7 @@ def dump(value: Any) -> bytes:
 
 
 def load(data: bytes | str) -> Any:
-    """The value of JSON; ValueError where there is none."""
+    """The value of JSON text; raises ValueError for other text."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Steps into responses: the protocol writes the reply, the wrappers around it bend its delivery. Pure."""
+"""Turn steps into responses: the protocol writes the reply, and wrappers change its delivery. Pure."""
 
 import gzip
 import struct
@@ -15,7 +15,7 @@ from trueup.testing.wire import Request, Response
 
 
 def build(step: Any, request: Request, protocol: Speaks, number: int) -> Response:
-    """The response to a request, faults and all."""
+    """The response to a request, including faults."""
     match step:
         case script.Say():
             return protocol.reply(step, request, number)
@@ -44,7 +44,7 @@ def build(step: Any, request: Request, protocol: Speaks, number: int) -> Respons
 
 
 def plain(step: Any) -> Any:
-    """The step without the ways of delivering it, for a batch, where there is no delivery.
+    """The step without its delivery wrappers, for a batch.
 
     >>> plain(script.Slow(script.Cut("hi", 1), first=9)).text
     'hi'
@@ -55,7 +55,7 @@ def plain(step: Any) -> Any:
 
 
 def bend(step: Any, inner: Response, protocol: Speaks) -> Response:
-    """The same response, delivered in the way of the wrapper."""
+    """The same response, delivered as the wrapper says."""
     match step:
         case script.Cut():
             kept = keep(inner.pieces, step.after, step.events)
@@ -92,11 +92,11 @@ def bend(step: Any, inner: Response, protocol: Speaks) -> Response:
             return _framed(step, inner)
         case script.Rejecting():
             return inner
-    raise script.ScriptError(f"no such step: {step!r:.80}")
+    raise script.ScriptError(f"unknown step: {step!r:.80}")
 
 
 def refused(request: Request, names: Collection[str]) -> script.Fail | None:
-    """The 400 of a provider for a request that uses one of these parameters or response formats; None if it uses none.
+    """A provider's error 400 for a request that uses one of these parameters or response formats; otherwise None.
 
     >>> refused(Request("POST", "/v1/messages", body=b'{"temperature": 0}'), {"temperature"}).param
     'temperature'
@@ -117,13 +117,13 @@ def refused(request: Request, names: Collection[str]) -> script.Fail | None:
 
 
 def _unstreamed(request: Request) -> Request:
-    """The same request for a whole reply."""
+    """The same request, for a whole reply."""
     path = request.path.replace("streamGenerateContent", "generateContent").replace("converse-stream", "converse")
     return replace(request, path=path, body=dump({**request.fields, "stream": False}))
 
 
 def edited(piece: bytes, change: Callable[[Any], Any]) -> bytes:
-    """A body or an event with its JSON changed; lines that hold none are left alone.
+    """A body or an event with changed JSON. Lines without JSON stay unchanged.
 
     >>> edited(b'event: x\\ndata: {"a":1}\\n\\n', lambda value: {**value, "b": 2})
     b'event: x\\ndata: {"a":1,"b":2}\\n\\n'
@@ -151,7 +151,7 @@ def _kept_alive(step: script.KeepAlive, inner: Response) -> Response:
     signs = {
         "text/event-stream": b": keep-alive\n\n",
         "application/x-ndjson": b" ",
-        "application/vnd.amazon.eventstream": b"",  # nothing can stand between two frames
+        "application/vnd.amazon.eventstream": b"",  # nothing may be sent between two frames
     }
     sign = signs.get(kind, b"\n")
     before, after = inner.pieces[: step.events], inner.pieces[step.events :]
@@ -181,7 +181,7 @@ def _length(inner: Response) -> int:
 
 
 def keep(pieces: tuple[bytes, ...], after: int | float | None, events: int | None) -> tuple[bytes, ...]:
-    """The pieces up to the place of a cut; without a place, the first half of the bytes.
+    """The pieces before a cut; without a given place, the first half of the bytes.
 
     >>> keep((b"abc", b"def"), 4, None), keep((b"abc", b"def"), 0.5, None), keep((b"abc", b"def"), None, -1)
     ((b'abc', b'd'), (b'abc',), (b'abc',))
@@ -199,7 +199,7 @@ def keep(pieces: tuple[bytes, ...], after: int | float | None, events: int | Non
 
 
 def bomb(megabytes: int) -> bytes:
-    """A gzip file of that many megabytes of blanks, without ever holding them.
+    """A gzip file of this many megabytes of blanks, made without storing them.
 
     >>> len(bomb(100)) < 200_000, len(gzip.decompress(bomb(3)))
     (True, 3145728)

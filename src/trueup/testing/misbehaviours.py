@@ -1,7 +1,7 @@
-"""Misbehaviours of model servers, by name: a good reply enters, the step by which a server spoils it leaves.
+"""Misbehaviours of model servers, by name. Each turns a good reply into a step that spoils it.
 
-No row knows a protocol: the scripted server speaks that of whoever asks. Use them to test a client of your own: it must end in time and
-never give a spoiled reply for a good one.
+They do not depend on a protocol: the scripted server uses the client's protocol. Use them to test your own client: it
+must end in time and never return a spoiled reply as a good one.
 """
 
 import re
@@ -65,11 +65,11 @@ class Misbehaviour(msgspec.Struct, frozen=True):
     name: str
     """Its name, such as `hangs-midway`."""
     about: str
-    """What the client meets, in a few words."""
+    """A short description of what the client sees."""
     make: Callable[[Say], Step]
-    """A good reply in, the step that spoils it out."""
+    """A function that turns a good reply into the step that spoils it."""
     only: Literal["", "stream", "whole"] = ""
-    """Whether it exists in streams only, or in whole replies only; empty: in both."""
+    """`stream` or `whole` if it exists only in streams or only in whole replies; empty: in both."""
 
     def of(self, reply: Step | Call) -> Step:
         """The step that spoils `reply`: a text, data, a `Say` or a `Call`.
@@ -89,7 +89,7 @@ def _always(step: Step) -> Callable[[Say], Step]:
 
 
 def _finish_at(pieces: Sequence[bytes]) -> int:
-    """The number of the first piece that says how the reply ended."""
+    """The number of the first piece with the reason why the reply ended."""
     return next((at for at, piece in enumerate(pieces) if _FINISH.search(piece)), len(pieces) - 1)
 
 
@@ -98,7 +98,7 @@ def _without_finish(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
 
 
 def _without_mark(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """All but the last piece, unless that one says how the reply ended."""
+    """All pieces but the last, unless that piece says how the reply ended."""
     return pieces if _finish_at(pieces) == len(pieces) - 1 else pieces[:-1]
 
 
@@ -117,12 +117,12 @@ def _with_mark(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
 
 
 def _not_utf8(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """With every character beyond ASCII replaced by a byte that UTF-8 does not know."""
+    """The bytes with every character beyond ASCII replaced by a byte that is not valid UTF-8."""
     return tuple(re.sub(rb"[\xc2-\xf4][\x80-\xbf]+", b"\xff", piece) for piece in pieces)
 
 
 def _holding(what: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A change of what holds the reply, whatever the provider calls it."""
+    """A change of the field with the reply, under any provider's name for it."""
 
     def change(value: Any) -> Any:
         if not isinstance(value, dict) or value.get("error"):
@@ -146,7 +146,7 @@ def _without_usage(value: Any) -> Any:
 
 
 def _other_model(value: Any) -> Any:
-    """The same from a model that calls itself something else."""
+    """The same reply with another model's name."""
     names = ("model", "modelVersion")
     if isinstance(value, dict):
         return {key: "somebody-else" if key in names else _other_model(held) for key, held in value.items()}
@@ -162,7 +162,7 @@ def _same_ids(say: Say) -> Step:
 
 
 def _broken(text: str) -> str:
-    """JSON with a comma too many."""
+    """JSON with an extra comma."""
     return re.sub(r"([}\]])\s*$", r",\1", text)
 
 
@@ -171,7 +171,7 @@ def _not_a_number(text: str) -> str:
 
 
 def _looping(text: str) -> str:
-    """The text up to its first string, which never ends."""
+    """The text up to its first string, followed by a string that never ends."""
     begin = re.match(r'.*?:\s*"', text, re.DOTALL)
     return (begin[0] if begin else "") + "la " * 8000
 
@@ -199,19 +199,19 @@ _TABLE = (
     Misbehaviour("gzip-bomb", "a small body that unpacks to 8 MB of blanks", _always(Bomb(8))),
     Misbehaviour("wrong-type", "JSON that claims to be plain text", lambda say: Framed(say, headers={"Content-Type": "text/plain"}), "whole"),
     Misbehaviour("redirects", "a redirect to the same address", _always(Redirect())),
-    Misbehaviour("no-stream", "a stream is asked for, whole JSON comes", Whole, "stream"),
+    Misbehaviour("no-stream", "whole JSON, although a stream was requested", Whole, "stream"),
     # Slowness
     Misbehaviour("blanks-first", "blanks before the body, comments before the stream", lambda say: KeepAlive(say, 0.002, 5)),
     Misbehaviour("blanks-forever", "blanks and no body, comments and no stream", lambda say: KeepAlive(say, 0.02)),
-    Misbehaviour("comments-midway", "part of the stream, then comments for ever", lambda say: KeepAlive(say, 0.02, events=3), "stream"),
+    Misbehaviour("comments-midway", "part of the stream, then comments forever", lambda say: KeepAlive(say, 0.02, events=3), "stream"),
     Misbehaviour("drips", "the body arrives byte by byte", lambda say: Slow(say, size=1)),
-    Misbehaviour("drips-forever", "the body arrives too slowly ever to end", lambda say: Slow(say, every=0.05, size=1)),
-    Misbehaviour("drips-head", "the headers arrive too slowly ever to end", lambda say: Slow(say, every=0.05, head=True)),
-    Misbehaviour("drips-events", "the events arrive too slowly ever to end", lambda say: Slow(replace(say, piece=1), every=0.1), "stream"),
+    Misbehaviour("drips-forever", "the body arrives too slowly to ever end", lambda say: Slow(say, every=0.05, size=1)),
+    Misbehaviour("drips-head", "the headers arrive too slowly to ever end", lambda say: Slow(say, every=0.05, head=True)),
+    Misbehaviour("drips-events", "the events arrive too slowly to ever end", lambda say: Slow(replace(say, piece=1), every=0.1), "stream"),
     # Streams
     Misbehaviour("no-finish", "the stream ends and does not say how", lambda say: Cut(Garbled(say, _without_finish), 1.0, silent=True), "stream"),
-    Misbehaviour("no-done", "the stream ends without its closing mark", lambda say: Garbled(say, _without_mark), "stream"),
-    Misbehaviour("finished-twice", "the stream says twice how it ended", lambda say: Garbled(say, _finished_twice), "stream"),
+    Misbehaviour("no-done", "the stream ends without its end marker", lambda say: Garbled(say, _without_mark), "stream"),
+    Misbehaviour("finished-twice", "the stream has two finish reasons", lambda say: Garbled(say, _finished_twice), "stream"),
     Misbehaviour("crlf-events", "the lines of events end with CR LF", lambda say: Garbled(say, _with_crlf), "stream"),
     Misbehaviour("error-event", "an error event in the middle of the stream", lambda say: Erring(say, 3), "stream"),
     # Bodies
@@ -225,12 +225,12 @@ _TABLE = (
     Misbehaviour("bom", "a byte order mark before the body", lambda say: Garbled(say, _with_mark)),
     Misbehaviour("not-utf8", "bytes that are not UTF-8", lambda say: Garbled(say, _not_utf8)),
     # Replies without a reply
-    Misbehaviour("empty-choices", "no choice in the reply", lambda say: Edited(say, _holding(lambda held: type(held)() if held else held))),
-    Misbehaviour("null-choices", "`null` in place of the choices", lambda say: Edited(say, _holding(lambda _: None))),
-    Misbehaviour("null-message", "choices with `null` in place of their content", lambda say: Edited(say, _holding(_hollow))),
+    Misbehaviour("empty-choices", "a reply without choices", lambda say: Edited(say, _holding(lambda held: type(held)() if held else held))),
+    Misbehaviour("null-choices", "`null` instead of the choices", lambda say: Edited(say, _holding(lambda _: None))),
+    Misbehaviour("null-message", "choices with `null` instead of their content", lambda say: Edited(say, _holding(_hollow))),
     Misbehaviour("null-content", "a message without content", _always(Say(None))),
     Misbehaviour("empty-text", "a message with empty text", _always(Say(""))),
-    Misbehaviour("blank-text", "a message of blanks and line ends", _always(Say(" \n\t "))),
+    Misbehaviour("blank-text", "a message of blanks and line breaks", _always(Say(" \n\t "))),
     # Errors of the provider
     Misbehaviour("key-echoed", "401 that repeats the key", _always(Fail(401, f"Incorrect API key provided: {KEY}.", "invalid_api_key"))),
     Misbehaviour("forbidden", "403", _always(Fail(403, "You have no access to this project."))),
@@ -247,30 +247,30 @@ _TABLE = (
     Misbehaviour("server-error", "500", _always(Fail(500, "The server had an error"))),
     Misbehaviour("unavailable", "503", _always(Fail(503, "Service unavailable"))),
     Misbehaviour("overloaded", "529", _always(Fail(529, "Overloaded"))),
-    # What the model says
-    Misbehaviour("prose", "prose in place of JSON", _always(Say("I would rather talk about the weather."))),
+    # Contents of the reply
+    Misbehaviour("prose", "prose instead of JSON", _always(Say("I would rather talk about the weather."))),
     Misbehaviour("chatty", "the JSON with prose around it", _text(lambda text: f"Sure! Here it is:\n\n{text}\n\nAnything else?")),
     Misbehaviour("fenced", "the JSON in a code fence", _text(lambda text: f"```json\n{text}\n```")),
     Misbehaviour("thinking-aloud", "reasoning in tags before the JSON", _text(lambda text: f"<think>Let me see: {{}}.</think>{text}")),
-    Misbehaviour("trailing-comma", "JSON with a comma too many", _text(_broken)),
+    Misbehaviour("trailing-comma", "JSON with an extra comma", _text(_broken)),
     Misbehaviour("cut-at-length", "half of the text, cut at the token limit", _text(lambda text: text[: len(text) // 2], finish="length")),
     Misbehaviour("refuses", "a refusal", _always(Say(None, refusal="I cannot help with that."))),
     Misbehaviour("filtered", "no text, stopped by a content filter", _always(Say("", finish="filter"))),
-    Misbehaviour("wrong-tool", "a call of a tool that does not exist", _calls(Call("launch_rocket", {}))),
+    Misbehaviour("wrong-tool", "a call to a tool that does not exist", _calls(Call("launch_rocket", {}))),
     Misbehaviour("wrong-arguments", "a call with arguments that do not fit", lambda say: replace(say, calls=tuple(replace(call, arguments={"surprise": []}) for call in say.calls))),
-    Misbehaviour("broken-arguments", "a call whose arguments are not JSON", lambda say: replace(say, calls=tuple(replace(call, arguments=call.text[:-1] + '"') for call in say.calls))),
+    Misbehaviour("broken-arguments", "a call with arguments that are not JSON(", lambda say: replace(say, calls=tuple(replace(call, arguments=call.text[:-1] + '")') for call in say.calls))),
     Misbehaviour("same-call-ids", "two calls with one id", _same_ids),
     Misbehaviour("repeats-itself", "a text that repeats one word until the token limit", _text(_looping, finish="length", piece=120)),
     Misbehaviour("huge", "a valid reply after 300 KB of blanks", lambda say: replace(say, text=" " * 300_000 + (say.text or ""), piece=8192)),
     Misbehaviour("deep", "ten thousand opening brackets", _always(Say("[" * 10_000, piece=1000))),
-    Misbehaviour("nan", "NaN in place of numbers", _text(_not_a_number)),
+    Misbehaviour("nan", "NaN instead of numbers", _text(_not_a_number)),
     Misbehaviour("two-values", "the JSON twice", _text(lambda text: f"{text}\n{text}")),
-    # What it says about itself
+    # Metadata of the reply
     Misbehaviour("no-usage", "no token counts", lambda say: Edited(say, _without_usage)),
     Misbehaviour("zero-usage", "token counts of 0", _usage(0, 0)),
     Misbehaviour("negative-usage", "negative token counts", _usage(-1000, -1000)),
-    Misbehaviour("absurd-usage", "token counts of a thousand billion", _usage(10**12, 10**12)),
-    Misbehaviour("other-model", "another model than the one that was asked", lambda say: Edited(say, _other_model)),
+    Misbehaviour("absurd-usage", "token counts of a trillion", _usage(10**12, 10**12)),
+    Misbehaviour("other-model", "the name of a model other than the requested one", lambda say: Edited(say, _other_model)),
 )  # fmt: skip
 
 MISBEHAVIOURS: dict[str, Misbehaviour] = {row.name: row for row in _TABLE}

@@ -1,7 +1,7 @@
-"""The pytest plugin: contracts as fixtures, so that stored replies are tested where prompts are written.
+"""The pytest plugin: contracts as fixtures, to test stored replies next to the prompts.
 
-`trueup_contract` is the contract that the mark `@pytest.mark.trueup("salon.yaml")` names, or the ini option
-`trueup_contract`; `assert_ok` fails a test with what is wrong. Paths are relative to the test's file, then to the root.
+`trueup_contract` is the contract that the mark `@pytest.mark.trueup("salon.yaml")` or the ini option `trueup_contract`
+names. `assert_ok` fails a test with the errors in a reply. Paths are relative to the test's file, then to the root.
 """
 
 import os
@@ -24,32 +24,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Register the mark."""
     config.addinivalue_line("markers", "trueup(path): the contract file of the fixture trueup_contract")
 
 
 @pytest.fixture
 def trueup_contract(request: pytest.FixtureRequest) -> "Contract":
-    """The contract that this test is about."""
+    """The contract for this test."""
     from trueup.contract.files.faults import ContractError
     from trueup.testing.contracts import contract_at
 
     mark = request.node.get_closest_marker("trueup")
     named = str(mark.args[0]) if mark is not None and mark.args else str(request.config.getini("trueup_contract"))
     if not named:
-        pytest.fail(f"no contract is named: {_HOW}", pytrace=False)
+        pytest.fail(f"no contract: {_HOW}", pytrace=False)
     try:
         return contract_at(_path(request, named) or Path(request.config.rootpath) / named)
     except ContractError as error:
         faults = str(error)
     pytest.fail(
         f"the contract cannot be used:\n{faults}", pytrace=False
-    )  # not inside the block: it would be told twice
+    )  # outside the `except` block, so that it is not reported twice
 
 
 @pytest.fixture
 def assert_ok(request: pytest.FixtureRequest) -> "Callable[..., Verdict]":
-    """`assert_ok(reply)`, or with a contract of its own `assert_ok(reply, contract, context)`."""
+    """`assert_ok(reply)`, or with another contract `assert_ok(reply, contract, context)`."""
     from trueup.testing import asserting
 
     def check(reply: Any, contract: Any = None, context: dict[str, Any] | None = None) -> "Verdict":
@@ -63,6 +63,6 @@ def assert_ok(request: pytest.FixtureRequest) -> "Callable[..., Verdict]":
 
 
 def _path(request: pytest.FixtureRequest, named: "str | os.PathLike[str]") -> Path | None:
-    """Where a named file is: beside the test, or under the root."""
+    """The path of a named file: next to the test, or under the root."""
     places = (Path(request.path).parent / named, Path(request.config.rootpath) / named)
     return next((place for place in places if place.exists()), None)

@@ -1,7 +1,7 @@
-"""The steps of a script: what a model says or how a request fails, as frozen values that know no protocol.
+"""The steps of a script: replies and failures as frozen values, independent of any protocol.
 
-A string, a dict or a list stands for a reply with that text (JSON-encoded where it is no string). A step may be wrapped
-in a way of delivering it: `Slow(Cut("hello", 0.5), every=0.01)`. Nothing here does I/O.
+A string, a dict or a list is short for a reply with that text (as JSON if it is not a string). Wrappers change the
+delivery of a step: `Slow(Cut("hello", 0.5), every=0.01)`. Nothing here does I/O.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,18 +16,18 @@ Finish = Literal["stop", "length", "tool", "filter", "refusal"]
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One tool call; `arguments` is a mapping, or text sent as it is (broken JSON, for example)."""
+    """One tool call; `arguments` is a mapping, or text that is sent unchanged, such as broken JSON."""
 
     name: str
     """The name of the tool."""
     arguments: Mapping[str, Any] | str = {}
-    """The arguments as a mapping, or text that is sent as it is, such as broken JSON; empty by default."""
+    """The arguments as a mapping, or text that is sent unchanged, such as broken JSON; empty by default."""
     id: str = ""
     """The id of the call; empty: the server makes one."""
 
     @property
     def text(self) -> str:
-        """The arguments as the wire carries them.
+        """The arguments as the text that is sent.
 
         >>> Call("book", {"day": 3}).text
         '{"day":3}'
@@ -36,32 +36,32 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Say(msgspec.Struct, frozen=True):
-    """A reply of the model: text, tool calls, how it ended, what it cost.
+    """A model's reply: text, tool calls, finish reason and usage.
 
-    `text=None` sends no content at all. `usage` is (input, output) tokens; without it about four characters count as one.
-    When the client asks for a stream the text goes out in pieces of `piece` characters.
+    `text=None` sends no content at all. `usage` is (input, output) tokens; by default, about four characters count as
+    one token. If the client asks for a stream, the text is sent in pieces of `piece` characters.
     """
 
     text: str | None = ""
     """The text of the reply; None sends no content at all."""
     calls: tuple[Call, ...] = ()
-    """The tool calls of the reply; none by default."""
+    """The tool calls of the reply; empty by default."""
     finish: Finish | None = None
-    """How the reply ended; None: as its content says."""
+    """The reason why the reply ended; None: derived from its content."""
     usage: tuple[int, int] | None = None
-    """Input and output tokens; None: about four characters count as one token."""
+    """The input and output tokens; None: about four characters count as one token."""
     thinking: str = ""
-    """The reasoning of the model, in the provider's own field; empty: none."""
+    """The model's reasoning, in the provider's own field; empty by default."""
     refusal: str = ""
-    """A refusal, in the provider's own field; empty: none."""
+    """A refusal, in the provider's own field; empty by default."""
     piece: int = 12
-    """How many characters each piece of a stream has."""
+    """The number of characters in each piece of a stream."""
     headers: Mapping[str, str] = {}
     """Further headers of the response; none by default."""
 
     @property
     def ending(self) -> Finish:
-        """How the reply ended, in words of no provider.
+        """The finish reason, independent of providers.
 
         >>> Say("hi").ending, Say(calls=(Call("book"),)).ending, Say(refusal="No.").ending
         ('stop', 'tool', 'refusal')
@@ -72,24 +72,25 @@ class Say(msgspec.Struct, frozen=True):
 
 
 class Fail(msgspec.Struct, frozen=True):
-    """An error in the provider's own shape; `retry_after` becomes the header of that name."""
+    """An error in the provider's own format; `retry_after` becomes the header of that name."""
 
     status: int = 500
     """The HTTP status."""
     message: str = "scripted failure"
     """The error message."""
     code: str | None = None
-    """The provider's error code; None: none for OpenAI, and elsewhere the usual one of the status."""
+    """The provider's error code; None: no code for OpenAI, and otherwise the usual code for the status."""
     param: str | None = None
-    """The parameter that the error names; None: none."""
+    """The parameter that the error names, or None."""
     retry_after: float | str | None = None
-    """How long to wait: a header `Retry-After`, and in Gemini's error `RetryInfo`, if it is a number. None: not said."""
+    """How long to wait: sent as the header `Retry-After`, and a number also as `RetryInfo` in Gemini's error. None: not
+    sent."""
     headers: Mapping[str, str] = {}
     """Further headers of the response; none by default."""
 
 
 class Raw(msgspec.Struct, frozen=True):
-    """A body sent as it is: malformed JSON, an HTML error page, nothing at all."""
+    """A body that is sent unchanged: malformed JSON, an HTML error page, nothing at all."""
 
     body: bytes | str = b""
     """The body; empty by default."""
@@ -102,120 +103,125 @@ class Raw(msgspec.Struct, frozen=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """A redirect to `location`; by default to the address that was asked."""
+    """A redirect to `location`, by default to the requested address."""
 
     location: str = ""
-    """A path of this server, or a whole address; empty: the address that was asked."""
+    """A path on this server, or a complete URL; empty: the requested address."""
     status: int = 307
     """The HTTP status."""
 
 
 class Hang(msgspec.Struct, frozen=True):
-    """Silence: before anything is sent, or amid `of`, placed as in `Cut`. The connection stays open until somebody closes it."""
+    """Silence before anything is sent, or inside `of` at a place as in `Cut`. The connection stays open until it is
+    closed.
+    """
 
     of: "Step | None" = None
     """The step that is interrupted; None: nothing is sent at all."""
     after: int | float | None = None
-    """After how many bytes, or which share of them, as in `Cut`; None: `events` decides."""
+    """The number or share of bytes before it, as in `Cut`; None: `events` decides."""
     events: int | None = None
-    """After how many pieces of a stream, as in `Cut`; None: `after` decides."""
+    """The number of pieces of a stream before it, as in `Cut`; None: `after` decides."""
 
 
 class Bomb(msgspec.Struct, frozen=True):
     """A small gzip body that a client unpacks to a huge one."""
 
     megabytes: int = 256
-    """The size of the body when a client has unpacked it."""
+    """The size of the unpacked body."""
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """Bytes put on the connection as they are, head and all: two lengths, a folded header, an answer that never ends."""
+    """Bytes that are sent unchanged, including the head: two lengths, a folded header, an answer that never ends."""
 
     pieces: tuple[bytes, ...]
-    """What is written, each piece by itself."""
+    """The pieces to send, each in its own write."""
     end: Literal["close", "reset", "hang"] = "close"
-    """What happens to the connection afterwards: `close` it, `reset` it, or leave it open (`hang`)."""
+    """How the connection ends: `close` it, `reset` it, or leave it open (`hang`)."""
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A reply that ends early; unless the cut is `silent`, the length or the last chunk is missing."""
+    """A reply that ends early. Unless the cut is `silent`, the client can see it from the length or the missing last
+    chunk.
+    """
 
     of: "Step"
     """The step that is cut."""
     after: int | float | None = None
-    """After how many bytes it ends (an int), or after which share of them (a float); None: `events` decides."""
+    """The number of bytes (an int) or the share of bytes (a float) before the cut; None: `events` decides."""
     events: int | None = None
-    """After how many pieces of a stream it ends; -1 leaves out the last one. None: `after` decides."""
+    """The number of pieces of a stream before the cut; -1 leaves out the last one. None: `after` decides."""
     silent: bool = False
-    """Whether the cut is invisible in the framing, so that the body ends with the connection."""
+    """Whether HTTP does not show the cut: the body ends with the connection."""
 
 
 class Reset(msgspec.Struct, frozen=True):
-    """A connection reset (RST): before anything is sent, or amid `of`, placed as in `Cut`."""
+    """A connection reset (RST) before anything is sent, or inside `of` at a place as in `Cut`."""
 
     of: "Step | None" = None
     """The step that is interrupted; None: the connection is reset before anything is sent."""
     after: int | float | None = None
-    """After how many bytes, or which share of them, as in `Cut`; None: `events` decides."""
+    """The number or share of bytes before it, as in `Cut`; None: `events` decides."""
     events: int | None = None
-    """After how many pieces of a stream, as in `Cut`; None: `after` decides."""
+    """The number of pieces of a stream before it, as in `Cut`; None: `after` decides."""
 
 
 class Erring(msgspec.Struct, frozen=True):
-    """A stream that breaks off after `events` pieces with an error event of the provider."""
+    """A stream that ends after `events` pieces with the provider's error event."""
 
     of: "Step"
-    """The step that breaks off."""
+    """The step that is interrupted."""
     events: int = 2
-    """After how many pieces of the stream."""
+    """The number of pieces before the error."""
     fail: Fail = Fail(529, "Overloaded")
     """The error that the provider sends."""
 
 
 class Slow(msgspec.Struct, frozen=True):
-    """A reply that comes late, or piece by piece."""
+    """A reply that arrives late, or piece by piece."""
 
     of: "Step"
     """The step that is delivered slowly."""
     first: float = 0.0
-    """Seconds before the first byte."""
+    """The seconds before the first byte."""
     every: float = 0.0
-    """Seconds between two pieces."""
+    """The seconds between two pieces."""
     size: int | None = None
     """The size of a piece in bytes; None: an event of the stream, or the whole body."""
     head: bool = False
-    """Whether the status line and the headers are sent one byte at a time too."""
+    """Whether the status line and the headers are also sent one byte at a time."""
 
 
 class KeepAlive(msgspec.Struct, frozen=True):
-    """A reply behind signs of life: blanks in a body, comments in a stream of events. They may never end."""
+    """A reply after signs of life: blanks in a body, comments in a stream of events. They may never end."""
 
     of: "Step"
     """The step that is delayed."""
     every: float = 0.05
-    """Seconds between two signs of life."""
+    """The seconds between two signs of life."""
     times: int | None = None
-    """How many are sent before the rest of the reply; None: they never end."""
+    """The number of signs before the rest of the reply; None: they never end."""
     events: int = 0
-    """After how many pieces of a stream they begin."""
+    """The number of pieces of a stream before them."""
 
 
 class Edited(msgspec.Struct, frozen=True):
-    """A reply with other JSON than the provider would send."""
+    """A reply with JSON that differs from the provider's."""
 
     of: "Step"
     """The step that is changed."""
     change: Callable[[Any], Any]
-    """Gets the JSON of the body, or of each event of a stream, and returns what is sent in its place."""
+    """A function that takes the JSON of the body, or of each event of a stream, and returns the JSON to send
+    instead."""
 
 
 class Garbled(msgspec.Struct, frozen=True):
-    """A reply with other bytes than the provider would send."""
+    """A reply with bytes that differ from the provider's."""
 
     of: "Step"
     """The step that is changed."""
     change: Callable[[tuple[bytes, ...]], Sequence[bytes]]
-    """Gets the body in its pieces (the events of a stream) and returns the pieces that are sent in their place."""
+    """A function that takes the pieces of the body (the events of a stream) and returns the pieces to send instead."""
 
 
 class Framed(msgspec.Struct, frozen=True):
@@ -224,13 +230,13 @@ class Framed(msgspec.Struct, frozen=True):
     of: "Step"
     """The step that is delivered."""
     version: Literal["1.1", "1.0"] = "1.1"
-    """The version of HTTP; in 1.0 the end of the connection ends the body."""
+    """The HTTP version; in 1.0, the end of the connection ends the body."""
     status: int | None = None
-    """The HTTP status; None: that of the reply."""
+    """The HTTP status; None: the reply's status."""
     headers: Mapping[str, str] = {}
-    """Headers that replace those of the reply; none by default."""
+    """Headers that replace the reply's headers; empty by default."""
     chunks: Literal["right", "broken"] = "right"
-    """Whether the body is sent in chunks of which the second has no valid size (`broken`)."""
+    """`broken`: the body is sent in chunks, and the second one has no valid size."""
 
 
 class Whole(msgspec.Struct, frozen=True):
@@ -241,12 +247,14 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class Rejecting(msgspec.Struct, frozen=True):
-    """A 400 for every request that uses one of some parameters or response formats, and the reply for any other."""
+    """An error 400 for every request that uses certain parameters or response formats, and the reply for other
+    requests.
+    """
 
     of: "Step"
-    """The reply to requests that use none of them."""
+    """The reply to requests without them."""
     names: tuple[str, ...]
-    """Parameters, such as `temperature`, and response formats, such as `json_schema`."""
+    """The parameters, such as `temperature`, and response formats, such as `json_schema`."""
 
 
 class Zipped(msgspec.Struct, frozen=True):
@@ -257,12 +265,12 @@ class Zipped(msgspec.Struct, frozen=True):
 
 
 class WrongLength(msgspec.Struct, frozen=True):
-    """A `Content-Length` that is off by `by` bytes; the connection is closed after the body."""
+    """A `Content-Length` that is wrong by `by` bytes. The connection is closed after the body."""
 
     of: "Step"
     """The step that is delivered."""
     by: int = 10
-    """By how many bytes the length is off."""
+    """The number of bytes to add to the length."""
 
 
 Step: TypeAlias = (
@@ -279,11 +287,11 @@ _KINDS = (
 
 
 class ScriptError(AssertionError):
-    """The script and what was asked of the server do not fit together."""
+    """The script does not match the requests."""
 
 
 def as_step(value: Any) -> Any:
-    """A step from its short form; refuses what stands for nothing.
+    """A step from its short form; refuses other values.
 
     >>> as_step("hi").text, as_step({"a": 1}).text
     ('hi', '{"a":1}')
@@ -296,11 +304,11 @@ def as_step(value: Any) -> Any:
         return Say(dump(value).decode())
     if isinstance(value, Call):
         return Say(None, (value,))
-    raise ScriptError(f"a script holds steps, text, dicts and lists, not {type(value).__name__}: {value!r:.80}")
+    raise ScriptError(f"a script can contain steps, text, dicts and lists, not {type(value).__name__}: {value!r:.80}")
 
 
 class Reel:
-    """Hands out the steps of a script, one for each request; a mapping holds one list for each model ("*": any other)."""
+    """Hands out the steps of a script, one for each request. A mapping has one list for each model ("*": any other)."""
 
     def __init__(self, script: Script, then: Step | None = None) -> None:
         self._tracks: dict[str, Steps] = dict(script) if isinstance(script, Mapping) else {"*": script}
@@ -314,13 +322,13 @@ class Reel:
 
     @property
     def left(self) -> int:
-        """Steps that no request has asked for yet."""
+        """The steps that no request has used yet."""
         return sum(
             max(len(steps) - self._at.get(name, 0), 0) for name, steps in self._tracks.items() if not callable(steps)
         )
 
     def take(self, request: Request) -> Any:
-        """The step for this request; raises ScriptError when there is none left."""
+        """The step for this request; raises ScriptError if there are no more steps."""
         name = request.model if request.model in self._tracks else "*"
         steps = self._tracks.get(name, ())
         if callable(steps):
@@ -333,5 +341,5 @@ class Reel:
             return self._then
         which = f" for model {request.model!r}" if len(self._tracks) > 1 or "*" not in self._tracks else ""
         raise ScriptError(
-            f"the script{which} holds {len(steps)} steps and this is request {at + 1}; add a step, or `then=`"
+            f"the script{which} has {len(steps)} steps, but this is request {at + 1}; add a step, or `then=`"
         )

@@ -1,8 +1,8 @@
 """ScriptedServer: a model server on loopback that answers real clients from a script.
 
-Requests of the clients of OpenAI, Azure, Anthropic, Gemini, Mistral, Cohere, Ollama and Bedrock come in; the script's replies and
-faults go out, in the provider's own protocol; every request is kept. One thread, closed with the `with` block; nothing is sent
-anywhere else.
+Takes requests from clients of OpenAI, Azure, Anthropic, Gemini, Mistral, Cohere, Ollama and Bedrock. Sends the script's
+replies and faults in the provider's own protocol, and keeps every request. It uses one thread, which the `with` block
+closes, and sends nothing anywhere else.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ START_SECONDS = 10.0
 
 
 class ServedRequest(msgspec.Struct):
-    """One request and what became of it: the status, the bytes of body sent, how it ended.
+    """One request and its result: the status, the number of body bytes sent, and how it ended.
 
-    The status and the bytes are written down before they go out, so whoever has the reply finds them here. `ended` is written when the
-    server has seen the end, which may be after the client has: wait for it with `ScriptedServer.wait_until`.
+    The status and the bytes are recorded before they are sent, so a client that has the reply finds them here. `ended`
+    is recorded when the server sees the end. The client may see it earlier: wait with `ScriptedServer.wait_until`.
     """
 
     request: Request
@@ -39,15 +39,16 @@ class ServedRequest(msgspec.Struct):
 
 
 class ScriptedServer:
-    """A model server whose replies are written down beforehand.
+    """A model server with scripted replies.
 
-    - `script`: a list of steps, one for each model request in the order they arrive; a mapping with a list for each model; or a function
-      from Request to step. Empty: `then` answers everything.
+    - `script`: a list of steps, one for each model request in order of arrival; a mapping with a list for each model;
+      or a function from Request to step. Empty: `then` answers everything.
     - `then`: the step for all requests after the list; None: they fail.
-    - `reject`: parameters and response formats that get a 400 without using up a step, such as `json_schema`; empty: none.
-    - `models`: the only models that are known; empty: any.
-    - `key`: the only key that is let in; None: any.
-    - `batches`: how each provider batch goes; empty: all complete.
+    - `reject`: parameters and response formats, such as `json_schema`, that get an error 400 without using a step;
+      empty by default.
+    - `models`: the only known models; empty: any model.
+    - `key`: the only accepted key; None: any key.
+    - `batches`: the plan of each provider batch; empty: all complete.
 
     >>> with ScriptedServer(["Hello!"]) as server:
     ...     server.url.startswith("http://127.0.0.1:")
@@ -76,42 +77,42 @@ class ScriptedServer:
         self._stop: asyncio.Event
         self.exchanges: list[ServedRequest] = []
         self.connections = 0
-        """How many connections are open now."""
+        """The number of open connections."""
         self.url = ""
 
     @property
     def requests(self) -> list[Request]:
-        """Every request so far, in the order of arrival."""
+        """All requests so far, in order of arrival."""
         return [exchange.request for exchange in self.exchanges]
 
     @property
     def left(self) -> int:
-        """Steps of the script that nobody has asked for yet."""
+        """The steps of the script that no request has used yet."""
         return self._reel.left
 
     def wait_until(self, test: Callable[[list[ServedRequest]], bool], timeout: float = 10.0) -> bool:
-        """Wait until `test` is true of the exchanges; False if it is not within `timeout` seconds."""
+        """Wait until `test` is true for the exchanges; returns False after `timeout` seconds."""
         with self._change:
             return self._change.wait_for(lambda: test(self.exchanges), timeout)
 
     def start(self) -> Self:
         """Listen on a free port of loopback."""
         if self._thread is not None:
-            raise RuntimeError("this server is running already")
+            raise RuntimeError("this server is already running")
         ready = threading.Event()
         thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), name="scripted-server", daemon=True)
         self._thread = thread
         thread.start()
         if not ready.wait(START_SECONDS) or not self.url:
-            raise RuntimeError("no port of loopback could be opened")
+            raise RuntimeError("no port on loopback could be opened")
         return self
 
     def close(self) -> None:
-        """Stop listening, end every connection, end the thread. What was recorded stays."""
+        """Stop listening, and end all connections and the thread. The recorded requests stay."""
         if self._thread is not None and self._loop is not None:
             try:
                 self._loop.call_soon_threadsafe(self._stop.set)
-            except RuntimeError:  # the loop has ended by itself
+            except RuntimeError:  # the loop has already ended
                 pass
             self._thread.join()
             self._thread = self._loop = None
@@ -173,12 +174,12 @@ class ScriptedServer:
             refused = Response(400, (("Content-Type", "text/plain"),), (str(error).encode(),), end="close")
             await line.send(refused, lambda _: None)
         except (OSError, asyncio.CancelledError):
-            line.abort()  # the client broke the connection off, or the server is closing; the exchange says which
+            line.abort()  # the client left, or the server is closing; the exchange says which
         finally:
             await line.close()
 
     async def _deliver(self, line: ClientConnection, exchange: ServedRequest, response: Response) -> bool:
-        """Send the response unless the client leaves first; whether the connection goes on."""
+        """Send the response unless the client leaves first. Returns whether the connection continues."""
 
         def told(count: int) -> None:
             exchange.sent += count
@@ -203,7 +204,9 @@ class ScriptedServer:
         return again and exchange.request.headers.get("connection", "").lower() != "close"
 
     def _take(self, request: Request) -> Any:
-        """The script's step; what is wrong with the script is told to the client and kept for the end of the `with` block."""
+        """The script's step. An error in the script is sent to the client and raised again at the end of the `with`
+        block.
+        """
         try:
             return self._reel.take(request)
         except Exception as error:  # noqa: BLE001 - the script may be any function of the caller's
@@ -227,7 +230,7 @@ class ScriptedServer:
         return self._key in (given, request.headers.get("x-api-key"), request.headers.get("x-goog-api-key"))
 
     def _model(self, request: Request, protocol: Speaks, number: int) -> Response:
-        """The answer of a model, after the faults that a provider finds before it asks one."""
+        """A model's answer, after the checks that a provider makes before it asks the model."""
         if not isinstance(request.json, dict):
             return protocol.failure(Fail(400, "We could not parse the JSON body of your request."), number)
         if self._models and request.model not in self._models:
@@ -239,7 +242,7 @@ class ScriptedServer:
         return build(self._take(request), request, protocol, number)
 
     def _list(self, request: Request, path: str, protocol: Speaks, number: int) -> Response:
-        """The models that are known, in OpenAI's or Anthropic's words."""
+        """The known models, in OpenAI's or Anthropic's format."""
         if "anthropic-version" in request.headers:
             rows: list[dict[str, Any]] = [
                 {"type": "model", "id": m, "display_name": m, "created_at": CREATED_TEXT} for m in self._known

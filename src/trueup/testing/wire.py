@@ -1,6 +1,6 @@
-"""HTTP/1.1 over one asyncio connection: bytes in, Requests out; a Response in, its bytes out, with its faults.
+"""HTTP/1.1 over one asyncio connection: reads bytes as Requests, and writes Responses as bytes, with their faults.
 
-Refuses what no client of ours sends (a head over 64 KB, a body over 1 GB, a request line that is none) with a ValueError.
+Raises a ValueError for requests that our clients never send: a head over 64 KB, a body over 1 GB, a bad request line.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ MAX_HEAD, MAX_BODY = 64 * 1024, 1 << 30
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request as it came in; names of headers are in small letters.
+    """One received request; names of headers are in lower case.
 
-    `target` is the address as it was asked for, with its query. `custom_id` is set for a line of a batch.
+    `target` is the requested address with its query. `custom_id` is set for a line of a batch.
     """
 
     method: str
@@ -34,7 +34,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def json(self) -> Any:
-        """The body as JSON; None where it is none."""
+        """The body as JSON; None if it is not JSON."""
         try:
             return load(self.body)
         except ValueError:
@@ -42,13 +42,13 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The JSON object of the body; empty where it holds none."""
+        """The JSON object in the body; empty if there is none."""
         value = self.json
         return value if isinstance(value, dict) else {}
 
     @property
     def model(self) -> str:
-        """The model that is asked: from the body, or from the path (Gemini, Bedrock)."""
+        """The requested model, from the body or from the path (Gemini, Bedrock)."""
         named = self.fields.get("model")
         if isinstance(named, str):
             return named
@@ -58,7 +58,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def messages(self) -> list[Any]:
-        """The conversation that was sent: `messages`, `input` or `contents`."""
+        """The conversation in the request: `messages`, `input` or `contents`."""
         fields = self.fields
         found = fields.get("messages", fields.get("input", fields.get("contents", [])))
         return found if isinstance(found, list) else [found]
@@ -66,15 +66,16 @@ class Request(msgspec.Struct, frozen=True):
     @property
     def streams(self) -> bool:
         """Whether the client asks for a stream of events."""
-        if self.path.endswith("/api/chat"):  # Ollama streams unless it is told not to
+        if self.path.endswith("/api/chat"):  # Ollama streams unless the request says no
             return self.fields.get("stream") is not False
         return self.fields.get("stream") is True or self.path.endswith(("streamGenerateContent", "/converse-stream"))
 
 
 class Response(msgspec.Struct, frozen=True):
-    """What goes out: pieces of a body, how they are framed, how fast, and how the connection ends.
+    """A response to send: pieces of a body, their framing, their speed, and how the connection ends.
 
-    Framed as `none` the pieces are all that goes out: the head is among them. `endless` is sent again and again after the pieces.
+    With the framing `none`, only the pieces are sent, and they include the head. `endless` is sent repeatedly after the
+    pieces.
     """
 
     status: int = 200
@@ -98,7 +99,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class ClientConnection:
-    """One client: requests read one after another, with a buffer of its own so that a client's leaving is noticed."""
+    """One client: reads its requests in order, with its own buffer, to notice if the client leaves."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -113,7 +114,7 @@ class ClientConnection:
     async def _take(self, count: int) -> bytes:
         while len(self._buffer) < count:
             if not await self._fill():
-                raise ConnectionResetError("the client left amid a request")
+                raise ConnectionResetError("the client left during a request")
         data = bytes(self._buffer[:count])
         del self._buffer[:count]
         return data
@@ -123,11 +124,11 @@ class ClientConnection:
             if len(self._buffer) > MAX_HEAD:
                 raise ValueError("a line over 64 KB")
             if not await self._fill():
-                raise ConnectionResetError("the client left amid a request")
+                raise ConnectionResetError("the client left during a request")
         return await self._take(at + 2)
 
     async def read(self) -> Request | None:
-        """The next request, or None when the client has closed the connection."""
+        """The next request, or None if the client has closed the connection."""
         while (at := self._buffer.find(b"\r\n\r\n")) < 0:
             if len(self._buffer) > MAX_HEAD:
                 raise ValueError("a head over 64 KB")
@@ -138,7 +139,7 @@ class ClientConnection:
         lines = (await self._take(at + 4)).decode("latin-1").split("\r\n")
         words = lines[0].split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            raise ValueError(f"no HTTP/1.1 request line: {lines[0]!r:.80}")
+            raise ValueError(f"not an HTTP/1.1 request line: {lines[0]!r:.80}")
         headers = {name.strip().lower(): value.strip() for name, _, value in (x.partition(":") for x in lines[1:] if x)}
         if headers.get("expect", "").lower() == "100-continue":
             await self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -162,7 +163,7 @@ class ClientConnection:
         return bytes(whole)
 
     async def left(self) -> None:
-        """Returns when the client has closed its side."""
+        """Wait until the client has closed its side."""
         try:
             while await self._fill():
                 pass
@@ -174,9 +175,9 @@ class ClientConnection:
         await self._writer.drain()
 
     async def send(self, response: Response, told: Callable[[int], None], *, bare: bool = False) -> bool:
-        """Send it, without its body when `bare` (HEAD); whether the connection can be used again.
+        """Send a response, without its body if `bare` (HEAD). Returns whether the connection can be used again.
 
-        `told` hears of the bytes of every piece before the piece goes out: a client never holds more than was told of.
+        `told` is called with the bytes of every piece before it is sent, so a client never has more than was reported.
         """
         if response.first:
             await asyncio.sleep(response.first)
@@ -225,11 +226,11 @@ class ClientConnection:
         self._writer.transport.abort()
 
     def abort(self) -> None:
-        """Drop the connection, and what is not sent yet with it."""
+        """Drop the connection, with all unsent bytes."""
         self._writer.transport.abort()
 
     async def close(self) -> None:
-        """Close the connection in the usual way; what is gone already is gone."""
+        """Close the connection normally, if it is still open."""
         self._writer.close()
         try:
             await self._writer.wait_closed()
@@ -238,7 +239,7 @@ class ClientConnection:
 
 
 def _framed(response: Response, piece: bytes, number: int) -> bytes:
-    """A piece of the body as it goes out; the second chunk is the broken one."""
+    """The bytes to send for a piece of the body; the second chunk is the broken one."""
     if response.framing == "broken":
         return b"zz\r\n%s\r\n" % piece if number else b"%x\r\n%s\r\n" % (len(piece), piece)
     return b"%x\r\n%s\r\n" % (len(piece), piece) if response.framing == "chunked" else piece

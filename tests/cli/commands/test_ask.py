@@ -1,4 +1,4 @@
-"""`trueup ask`: the value on standard output, the rest beside it; a server that is real, prompts from everywhere."""
+"""`trueup ask`: the value goes to stdout, the rest to stderr. It uses a real server and prompts from every source."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ BAD = '{"name": [1, 2]}'
 
 
 class Desk:
-    """A server with a script, and a command line that asks it."""
+    """A scripted server, and a command line that asks it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -47,7 +47,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         made.server.close()
 
 
-def test_the_value_goes_out_and_the_story_beside_it(desk: Desk) -> None:
+def test_the_value_goes_to_standard_output_and_the_rest_to_standard_error(desk: Desk) -> None:
     done = desk.play(BAD, Say(GOOD, usage=(30, 8))).ask("-s", PERSON, "-m", "m", "Who was Ada?")
     assert (done.returncode, json.loads(done.stdout)) == (0, {"name": "Ada", "age": 36})
     assert "repairing the reply, 1 of 2" in done.stderr
@@ -56,7 +56,7 @@ def test_the_value_goes_out_and_the_story_beside_it(desk: Desk) -> None:
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
-def test_what_keeps_no_contract_is_not_printed(desk: Desk) -> None:
+def test_an_invalid_reply_is_not_printed(desk: Desk) -> None:
     done = desk.play(then='{"name": [1, 2]}').ask("-s", PERSON, "--repairs", "1", "Who?")
     assert (done.returncode, done.stdout) == (1, "")
     assert "V001 $.name" in done.stderr
@@ -70,7 +70,7 @@ def test_the_whole_answer_as_json(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("way", ["argument", "stdin", "dash", "file"])
-def test_the_prompt_comes_from_everywhere(desk: Desk, way: str) -> None:
+def test_the_prompt_can_come_from_every_source(desk: Desk, way: str) -> None:
     (desk.folder / "prompt.txt").write_text("¿Quién fue Ada?\n", "utf-8")
     desk.play("Una matemática.")
     words = {"argument": ["¿Quién fue Ada?"], "stdin": [], "dash": ["-"], "file": ["--file", "prompt.txt"]}[way]
@@ -131,7 +131,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(desk: Desk) -> No
         ([], "the prompt is empty"),
     ],
 )
-def test_wrong_use_is_told_in_a_line(desk: Desk, words: list[str], message: str) -> None:
+def test_wrong_use_is_reported_in_one_line(desk: Desk, words: list[str], message: str) -> None:
     done = desk.play(then=BAD).ask(*words)
     assert done.returncode == 2
     assert message in done.stderr
@@ -145,7 +145,7 @@ def start(*words: str) -> subprocess.Popen[str]:
 
 
 def interrupt(running: subprocess.Popen[str], times: int) -> tuple[str, str]:
-    """Press Ctrl-C, and again at once if it is to be pressed more than once; what it printed."""
+    """Press Ctrl-C the given number of times, and return the output."""
     for _ in range(times):
         with contextlib.suppress(ProcessLookupError):
             os.kill(running.pid, signal.SIGINT)
@@ -202,7 +202,7 @@ def test_the_progress_line_counts_down_and_is_taken_away(desk: Desk, words: list
     shown = read_all(terminal)
     assert running.returncode == 130
     assert shown.rstrip().endswith(b"\x1b[2K")  # the line is empty, the cursor at its beginning
-    assert b"\x1b[?25h" in shown  # and to be seen again
+    assert b"\x1b[?25h" in shown  # and visible again
     os.close(terminal)
 
 

@@ -28,7 +28,7 @@ def both(tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.mark.spec("B14")
-def test_it_says_what_flips_and_what_it_comes_to(run: Run, both: tuple[str, str]) -> None:
+def test_it_shows_what_flips_and_the_result(run: Run, both: tuple[str, str]) -> None:
     new, old = both
     ran = run("backtest", new, "--against", old, "units.jsonl", "--progress", "none")
     assert (ran.code, ran.err) == (0, "")
@@ -79,7 +79,7 @@ def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> N
         (["new.json", "units.jsonl", "--html", "no/such/page.html"], "or its folder does not exist"),
     ],
 )
-def test_what_is_wrong_is_one_message_and_code_2(
+def test_errors_are_one_message_and_code_2(
     run: Run, both: tuple[str, str], tmp_path: Path, args: list[str], says: str
 ) -> None:
     (tmp_path / "bad.yaml").write_text("schema: [")
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_one_message_and_code_2(
     assert "Traceback" not in ran.err
 
 
-def test_a_store_is_filtered_and_labels_stand_beside_flips(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
+def test_a_store_is_filtered_and_labels_are_next_to_flips(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
     old = Contract(OLD, name="old")
     with open_store(tmp_path / "s.db") as store:
         for number, text in enumerate(TEXTS * 2):
@@ -145,9 +145,7 @@ def test_it_writes_a_page_every_flip_and_markdown(run: Run, both: tuple[str, str
     [["--out", "v.db"], ["--out", "linked.db"], ["--html", "./new.json"], ["--out", "old.json"], ["--out", "labels.jsonl"],
      ["--html", "a.html", "--out", "a.html"], ["--out", "folder/units.jsonl"]],
 )  # fmt: skip
-def test_what_is_read_is_never_written_over(
-    run: Run, both: tuple[str, str], tmp_path: Path, options: list[str]
-) -> None:
+def test_inputs_are_never_overwritten(run: Run, both: tuple[str, str], tmp_path: Path, options: list[str]) -> None:
     (tmp_path / "labels.jsonl").write_text('{"verdict": "u5", "outcome": "right"}\n')
     (tmp_path / "folder").mkdir()
     write_units(tmp_path / "folder" / "units.jsonl", TEXTS)
@@ -239,7 +237,7 @@ def test_progress_is_lines_of_json_with_intervals_or_nothing(run: Run, both: tup
     assert run(*base, "--progress", "none").err == ""
 
 
-def test_stopped_in_the_middle_it_prints_what_it_knows(both: tuple[str, str], tmp_path: Path) -> None:
+def test_stopped_in_the_middle_it_prints_the_results_so_far(both: tuple[str, str], tmp_path: Path) -> None:
     write_units(tmp_path / "many.jsonl", TEXTS * 20_000)
     command = [
         *COMMAND,

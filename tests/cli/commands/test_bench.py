@@ -1,4 +1,4 @@
-"""`trueup bench` as a person runs it: tables, JSON, one section, a name that is none."""
+"""`trueup bench` as a person runs it: tables, JSON, one section, an unknown name."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_figures_as_one_document(run: Run) -> None:
     assert figures["versions"]["trueup"]
 
 
-def test_what_is_not_installed_is_named(run: Run) -> None:
+def test_libraries_that_are_not_installed_are_named(run: Run) -> None:
     done = run("bench", "--only", "broken")
     assert done.code == 0
     for name in ("fast_json_repair", "json_repair"):
@@ -36,7 +36,7 @@ def test_what_is_not_installed_is_named(run: Run) -> None:
     assert "✗" not in [line.split()[-1] for line in done.out.splitlines() if line.startswith("code fence")]
 
 
-def test_a_section_that_there_is_not(run: Run) -> None:
+def test_an_unknown_section_is_refused(run: Run) -> None:
     done = run("bench", "--only", "speed")
     assert done.code == 2
     assert "unknown section 'speed'; the sections are clean, broken, streaming, tools, rules, state, reply" in done.err

@@ -32,7 +32,7 @@ def test_ok(run: Run) -> None:
     assert done.out.endswith('Value\n{\n  "name": "Ada"\n}\n')
 
 
-def test_mended(run: Run, tmp_path: Path) -> None:
+def test_repaired(run: Run, tmp_path: Path) -> None:
     (tmp_path / "reply.txt").write_text("{'name': 'Ada', 'age': '36',}")
     done = run("check", "reply.txt", "--schema", PERSON)
     assert done.code == 0
@@ -87,7 +87,7 @@ def test_value_is_the_value_or_nothing(run: Run) -> None:
     assert run("check", "--value", "--json", stdin="{}").code == 2
 
 
-def test_value_on_a_refused_reply_says_why_on_standard_error(run: Run) -> None:
+def test_value_on_a_refused_reply_prints_the_reason_to_standard_error(run: Run) -> None:
     refused = run("check", "--value", "--schema", PERSON, stdin="{}")
     assert refused == (1, "", 'trueup: V002 $.name: Field "name": Required field is missing\n')
     prose = run("check", "--value", stdin="I cannot do that.\x1b[2J")
@@ -113,7 +113,7 @@ def test_value_without_a_schema_says_that_there_is_none(run: Run, options: tuple
     assert run("check", "--value", stdin="null") == (0, "null\n", "")
 
 
-def test_bytes_that_are_no_text_are_a_finding(run: Run, tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_a_finding(run: Run, tmp_path: Path) -> None:
     (tmp_path / "reply.txt").write_bytes(b'{"name": "Ad\xff"}')
     done = run("check", "reply.txt")
     assert done.code == 1
@@ -154,9 +154,7 @@ def test_a_class_is_a_schema(run: Run, tmp_path: Path) -> None:
         (["a", "b"], ["unexpected"]),
     ],
 )
-def test_what_is_wrong_with_the_command_is_said_without_a_traceback(
-    args: list[str], says: list[str], run: Run, tmp_path: Path
-) -> None:
+def test_wrong_use_is_reported_without_a_traceback(args: list[str], says: list[str], run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"a":\n  oops}')
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "reply.txt").write_text("{}")
@@ -183,7 +181,7 @@ def test_a_schema_that_would_take_anything_is_refused(run: Run, schema: str, say
     assert says in done.err
 
 
-def test_a_schema_given_as_a_contract_is_told_apart(run: Run, tmp_path: Path) -> None:
+def test_a_schema_given_as_a_contract_is_recognized(run: Run, tmp_path: Path) -> None:
     (tmp_path / "person.json").write_text(PERSON)
     done = run("check", "--contract", "person.json", stdin="{}")
     assert (done.code, done.err) == (
@@ -191,7 +189,7 @@ def test_a_schema_given_as_a_contract_is_told_apart(run: Run, tmp_path: Path) ->
     )  # fmt: skip
 
 
-def test_a_slip_in_a_schema_is_warned_of_beside_the_verdict(run: Run) -> None:
+def test_a_misspelled_keyword_prints_a_warning_next_to_the_verdict(run: Run) -> None:
     done = run("check", "--value", "--schema", '{"type": "object", "requried": ["name"]}', stdin="{}")
     assert (done.code, done.out) == (0, "{}\n")
     assert done.err == (
@@ -199,13 +197,13 @@ def test_a_slip_in_a_schema_is_warned_of_beside_the_verdict(run: Run) -> None:
     )
 
 
-def test_a_slip_in_a_context_is_refused_and_a_key_of_ones_own_is_not(run: Run) -> None:
+def test_a_misspelled_key_of_a_context_is_refused_and_a_custom_key_is_not(run: Run) -> None:
     assert run("check", "--context", '{"basket": 3, "state": "IDLE"}', stdin="{}").code == 0
     done = run("check", "--context", '{"sate": "IDLE"}', stdin="{}")
     assert (done.code, done.err) == (2, "trueup: --context: unknown key 'sate'; did you mean 'state'?\n")
 
 
-def test_a_terminal_as_input_gets_told_what_to_do(run_on_terminal: Run) -> None:
+def test_a_terminal_as_input_prints_what_to_do(run_on_terminal: Run) -> None:
     done = run_on_terminal("check")
     assert done.code == 2
     assert "give a FILE or pipe a reply in" in " ".join(done.out.split())

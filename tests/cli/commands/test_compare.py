@@ -14,7 +14,7 @@ GOOD, OTHER, BAD = '{"name": "Ada", "age": 36}', '{"name": "Ada", "age": 37}', '
 
 
 def sifted(run: Run, folder: Path, name: str, replies: dict[str, str]) -> str:
-    """Sift some replies into a folder of a name."""
+    """Sift some replies into a folder with a name."""
     rows = [{"unit_id": uid, "input": {}, "raw_response": text} for uid, text in replies.items()]
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert run("sift", f"{name}.jsonl", "--schema", PERSON, "--out", name, "-w", "1").code in {0, 1}
@@ -59,7 +59,7 @@ def test_it_fits_narrow_terminals(run: Run, run_on_terminal: Run, tmp_path: Path
     sifted(run, tmp_path, "b", {long: BAD})
     shown = run_on_terminal("compare", "a", "b", width=width)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", shown.out)
-    # the last line is a sentence, which a terminal may break
+    # the last line is a sentence, which a terminal may wrap
     assert max(len(line) for line in plain.splitlines()[:-1]) <= width
     assert long in run("compare", "a", "b").out, "in a pipe nothing is cut"
 
@@ -76,7 +76,7 @@ def test_json_has_everything(run: Run, both: tuple[str, str]) -> None:
     assert short["flips"]["valid_to_failed"] == {"units": 1, "examples": []}
 
 
-def test_markdown_quotes_what_replies_hold(run: Run, tmp_path: Path) -> None:
+def test_markdown_quotes_the_text_of_replies(run: Run, tmp_path: Path) -> None:
     hostile = "a|b `c` <img src=x> @everyone [x](javascript:1)\x1b[31m"
     sifted(run, tmp_path, "a", {hostile: GOOD, "x": GOOD})
     sifted(run, tmp_path, "b", {hostile: BAD, "x": BAD})
@@ -108,7 +108,7 @@ def test_the_page_and_a_place_that_cannot_be_written(run: Run, both: tuple[str, 
     assert "--html no/such/folder/x.html: cannot be written" in refused.err
 
 
-def test_damaged_lines_and_an_unfinished_side_are_said(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
+def test_damaged_lines_and_an_unfinished_side_are_reported(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
     with (tmp_path / "b" / "failures.jsonl").open("ab") as opened:
         opened.write(b"torn {\n")
     assert "B: 1 line is not a record and left out (failures.jsonl@" in run("compare", *both).out
@@ -124,7 +124,7 @@ def test_damaged_lines_and_an_unfinished_side_are_said(run: Run, both: tuple[str
         ((4, 4), ["unknown", "unknown", ""]),
     ],
 )
-def test_costs_that_are_not_known_have_no_difference(unpriced: tuple[int, int], shown: list[str]) -> None:
+def test_unknown_costs_do_not_have_a_difference(unpriced: tuple[int, int], shown: list[str]) -> None:
     tokens = {"calls": 4, "input_tokens": 1, "output_tokens": 1}
     money: list[Any] = [{**tokens, "usd": usd, "unpriced": n} for usd, n in zip((1.0, 3.0), unpriced, strict=True)]
     assert list(money_rows(money))[-1] == ["cost", *shown]

@@ -1,4 +1,4 @@
-"""`trueup explain`: every page can be read where the question comes up."""
+"""`trueup explain`: every page can be read in the terminal."""
 
 import json
 
@@ -32,7 +32,7 @@ def test_an_unknown_code_gets_a_suggestion(run: Run) -> None:
     assert "\x1b" not in run("explain", "\x1b[31m").err
 
 
-def test_the_list_holds_every_code_on_a_line_of_its_own(run: Run) -> None:
+def test_the_list_has_every_code_on_a_separate_line(run: Run) -> None:
     lines = run("explain").out.splitlines()
     for kind in KINDS:
         (line,) = [line for line in lines if line.startswith(f"  {kind.code}  {kind.name} ")]

@@ -21,7 +21,7 @@ def replies(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_draft_can_be_piped_and_the_report_is_beside_it(run: Run, replies: Path) -> None:
+def test_the_draft_can_be_piped_and_the_report_is_on_standard_error(run: Run, replies: Path) -> None:
     done = run("infer", "replies.jsonl", "--name", "people")
     assert done.code == 0
     assert done.out.startswith("# Drafted by `trueup infer` from 101 replies: ")
@@ -46,7 +46,7 @@ def test_a_file_is_never_replaced_unasked(run: Run, replies: Path) -> None:
     assert [path.name for path in replies.parent.iterdir() if ".new" in path.name] == []
 
 
-def test_a_draft_beside_the_schema_names_it_for_editors(run: Run, replies: Path) -> None:
+def test_a_draft_next_to_the_schema_names_it_for_editors(run: Run, replies: Path) -> None:
     (replies.parent / "contract.schema.json").write_text(run("lint", "--editor-schema").out, "utf-8")
     assert run("infer", "replies.jsonl", "-o", "people.yaml").code == 0
     first, second, *_ = (replies.parent / "people.yaml").read_text("utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""`trueup instructions`: the words of `ask` on standard output, or the strict schema of a provider."""
+"""`trueup instructions`: prints the instructions of `ask`, or a provider's strict schema."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ SCHEMA = json.loads(PERSON)
 
 @pytest.mark.parametrize("form", ["form", "json-schema", "typescript"])
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_the_words_are_those_of_the_library(run: Run, form: str, language: str) -> None:
+def test_the_words_are_the_same_as_in_the_library(run: Run, form: str, language: str) -> None:
     done = run("instructions", "-s", PERSON, "--format", form, "--language", language)
     assert (done.code, done.err) == (0, "")
     assert done.out == Contract(SCHEMA).instructions(form, language) + "\n"  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def test_a_contract_that_asks_for_nothing_says_so(run: Run, tmp_path: Path) -> N
         (["-t", "math:gcd", "--strict", "openai"], "this contract has no schema"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(run: Run, words: list[str], said: str) -> None:
+def test_errors_are_reported_in_one_line(run: Run, words: list[str], said: str) -> None:
     done = run("instructions", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err

@@ -39,7 +39,7 @@ def test_a_key_for_scripts(run: Run) -> None:
     assert set(made[0]["entry"]) == {"tenant", "hash"}
 
 
-def test_keys_are_listed_and_none_of_them_is_shown(run: Run, tmp_path: Path) -> None:
+def test_keys_are_listed_but_not_shown(run: Run, tmp_path: Path) -> None:
     entries = "  - {tenant: acme, key: $CANARY}\n  - {name: ci, tenant: acme, key: canary-2, expires: 2020-01-01}\n"
     (tmp_path / "gateway.yaml").write_text(FILE + entries)
     done = run("keys", "check", "gateway.yaml", CANARY="canary-1")
@@ -65,7 +65,7 @@ def test_keys_are_listed_and_none_of_them_is_shown(run: Run, tmp_path: Path) -> 
         (["check", "none.yaml"], "", 2, "none.yaml"),
     ],
 )
-def test_what_is_wrong_is_said(run: Run, args: list[str], stdin: str, code: int, said: str) -> None:
+def test_errors_are_reported(run: Run, args: list[str], stdin: str, code: int, said: str) -> None:
     done = run("keys", *args, stdin=stdin)
     assert done.code == code
     assert said in done.err

@@ -27,7 +27,7 @@ SCHEMA = {
     "required": ["day", "people"],
 }
 CONTRACT = Contract(SCHEMA, name="booking")
-# Makes the terminal that of the process, so that Ctrl-C reaches it.
+# Makes the terminal the process's controlling terminal, so that Ctrl-C reaches it.
 OWN_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
@@ -51,18 +51,18 @@ def labels(tmp_path: Path) -> list[tuple[str, str, str, str]]:
 
 
 class Person:
-    """Somebody in front of a terminal."""
+    """A person at a terminal."""
 
     def __init__(self, end: int, process: subprocess.Popen[bytes]) -> None:
         self._end, self.process = end, process
         self.seen = ""
 
     def sees(self, pattern: str) -> str:
-        """Wait until the screen shows it, and give what was shown since the last time."""
+        """Wait until the screen shows the pattern, and return the output since the last call."""
         while not (found := re.search(pattern, self.seen)):
             try:
                 piece = os.read(self._end, 65536) if select.select([self._end], [], [], 60)[0] else b""
-            except OSError:  # Linux says so when the other end is closed
+            except OSError:  # Linux raises this if the other end is closed
                 piece = b""
             if not piece:
                 raise AssertionError(f"{pattern!r} was never shown; last: {self.seen[-2000:]}")
@@ -222,7 +222,7 @@ def test_a_rule_named_by_a_long_expression_can_be_answered_for(run: Run, tmp_pat
         assert ("not stored: subject has at most 1,000 characters" in done.out) == (name is longer)
 
 
-def test_files_get_a_file_of_labels_beside_them(run: Run, tmp_path: Path) -> None:
+def test_files_get_a_file_of_labels_next_to_them(run: Run, tmp_path: Path) -> None:
     lines = [
         json.dumps({"unit_id": f"u{n}", "raw_response": json.dumps({"day": "Mon", "people": n})}) for n in range(5)
     ]
@@ -294,7 +294,7 @@ def test_the_summary_says_what_is_needed(run: Run, filled: str, tmp_path: Path) 
         ((), "Missing argument"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(run: Run, filled: str, args: tuple[str, ...], said: str) -> None:
+def test_errors_are_reported_in_one_line(run: Run, filled: str, args: tuple[str, ...], said: str) -> None:
     done = run("label", *args)
     assert done.code == 2
     assert said in done.err

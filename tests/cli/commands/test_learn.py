@@ -21,7 +21,7 @@ def booking(tmp_path: Path) -> Path:
 
 
 @pytest.mark.spec("Q15")
-def test_it_trains_says_whether_it_beats_the_rules_and_what_to_write(run: Run, booking: Path) -> None:
+def test_it_trains_compares_with_the_rules_and_prints_what_to_write(run: Run, booking: Path) -> None:
     done = run("learn", "booking.yaml", "replies.jsonl", "--labels", "labels.jsonl")
     assert done.code == 0
     assert "It beats the rules" in done.out
@@ -48,7 +48,7 @@ def test_json_has_everything_and_the_same_seed_gives_the_same_model(run: Run, bo
 
 
 @pytest.mark.spec("Q15")
-def test_too_few_labels_are_no_model(run: Run, booking: Path) -> None:
+def test_too_few_labels_do_not_give_a_model(run: Run, booking: Path) -> None:
     labels = (booking / "labels.jsonl").read_text("utf-8").splitlines()[:30]
     (booking / "few.jsonl").write_text("\n".join(labels), "utf-8")
     done = run("learn", "booking.yaml", "replies.jsonl", "--labels", "few.jsonl")
@@ -97,7 +97,7 @@ def test_a_narrow_screen_has_room_for_everything() -> None:
     assert narrow[1].split() == ["rules", "0.82", "0.90", "3"]
 
 
-def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> None:
+def test_labels_of_the_store_and_your_own_labels(run: Run, tmp_path: Path) -> None:
     contract: Contract = Contract(reply=True)
     (tmp_path / "c.yaml").write_text("reply: true\n", "utf-8")
     with open_store(tmp_path / "s.db") as store:
@@ -124,7 +124,7 @@ def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> 
         (["booking.yaml"], "SOURCE"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(run: Run, booking: Path, given: list[str], said: str) -> None:
+def test_errors_are_reported_in_one_line(run: Run, booking: Path, given: list[str], said: str) -> None:
     done = run("learn", *given)
     assert done.code == 2
     assert said in done.err

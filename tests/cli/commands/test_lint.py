@@ -31,7 +31,7 @@ def test_faults_are_lines_that_editors_understand(run: Run, desk: Path) -> None:
     ]
 
 
-def test_the_example_contracts_are_clean_and_their_examples_hold(run: Run, desk: Path) -> None:
+def test_the_example_contracts_are_clean_and_their_examples_pass(run: Run, desk: Path) -> None:
     files = sorted(f"contracts/{path.name}" for path in (desk / "contracts").iterdir())
     done = run("lint", "--run", "--strict", *files)
     assert (done.code, done.err) == (0, "")
@@ -60,7 +60,7 @@ def test_exit_codes(run: Run, desk: Path) -> None:
     assert run("lint").code == 2
 
 
-def test_what_a_file_says_cannot_move_the_cursor(run: Run, desk: Path) -> None:
+def test_text_of_a_file_cannot_move_the_cursor(run: Run, desk: Path) -> None:
     (desk / "odd.json").write_text(json.dumps({"na\x1b[2Jme\n": 1}))
     out = run("lint", "odd.json").out
     assert "\x1b" not in out
@@ -119,7 +119,7 @@ def test_tools_may_be_a_yaml_file(run: Run, desk: Path) -> None:
     assert "twice.yaml:1:16: N004" in run("check", "--tools", "twice.yaml", stdin="hello").err
 
 
-def test_a_warning_fails_where_that_is_asked_for_and_is_shown_so(run: Run, desk: Path) -> None:
+def test_a_warning_fails_on_request_and_is_shown_as_a_failure(run: Run, desk: Path) -> None:
     (desk / "near.yaml").write_text("schema: {properties: {hp: {type: integer}}}\nrules: [hpp > 0]\n")
     plain, strict = run("lint", "near.yaml"), run("lint", "--strict", "near.yaml")
     assert (plain.code, strict.code) == (0, 1)
@@ -127,7 +127,7 @@ def test_a_warning_fails_where_that_is_asked_for_and_is_shown_so(run: Run, desk:
     assert strict.out.splitlines()[-1] == "✗ 1 file: 0 errors, 1 warning"
 
 
-def test_a_folder_of_contracts_is_looked_through(run: Run, desk: Path) -> None:
+def test_all_contracts_of_a_folder_are_linted(run: Run, desk: Path) -> None:
     done = run("lint", "contracts")
     count = len([path for path in (desk / "contracts").iterdir() if path.suffix == ".yaml"])
     assert (done.code, done.out) == (0, f"✓ {count} files: nothing wrong\n")
@@ -148,20 +148,20 @@ def test_check_refuses_a_reply_without_a_state(run: Run, desk: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["none", "none.txt", "none.yaml"])
-def test_a_file_that_is_missing_is_said_to_be(run: Run, name: str) -> None:
+def test_a_missing_file_is_reported(run: Run, name: str) -> None:
     done = run("lint", name)
     assert done.code == 2
     assert f"{name}:1:1: error[N001] there is no such file" in done.out
 
 
-def test_a_file_of_another_kind_is_told_once(run: Run, desk: Path) -> None:
+def test_a_file_of_another_kind_is_reported_once(run: Run, desk: Path) -> None:
     (desk / "notes.txt").write_text("name: x\n")
     done = run("lint", "notes.txt")
     assert done.code == 2
     assert done.out.splitlines()[0] == ("notes.txt:1:1: error[N001] its name must end in .yaml, .yml, .toml or .json")
 
 
-def test_slips_in_the_words_of_a_schema_are_warned_of(run: Run, desk: Path) -> None:
+def test_misspelled_keywords_of_a_schema_print_a_warning(run: Run, desk: Path) -> None:
     (desk / "slip.yaml").write_text("schema:\n  type: object\n  requried: [a]\n  note: mine\n")
     done = run("lint", "slip.yaml")
     assert done.code == 0

@@ -18,7 +18,7 @@ needs_model = pytest.mark.needs("model")
 
 
 @needs_model
-def test_status_says_what_is_here(run: Run) -> None:
+def test_status_shows_the_installed_parts(run: Run) -> None:
     done = run("local", "status")
     assert done.code == 0
     assert "ready    yes" in done.out
@@ -96,7 +96,7 @@ def test_serve_answers_until_it_is_stopped(tmp_path: Path, stop: signal.Signals)
 
 
 @needs_model
-def test_a_file_that_is_no_model_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.gguf").write_text("no")
     done = run("local", "serve", "--model", "x.gguf")
     assert done.code == 2

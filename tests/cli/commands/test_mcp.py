@@ -1,4 +1,4 @@
-"""`trueup mcp`: its options, and what it says if it cannot start. The server itself is tested in tests/mcp."""
+"""`trueup mcp`: its options, and its messages if it cannot start. The server itself is tested in tests/mcp."""
 
 from pathlib import Path
 
@@ -30,14 +30,14 @@ def test_without_the_sdk_it_says_how_to_install_it(run: Run, tmp_path: Path) -> 
         (["--store", "missing.db"], "there is no such store"),
     ],
 )
-def test_what_cannot_be_served_is_said_in_one_message(run: Run, options: list[str], said: str) -> None:
+def test_errors_of_serving_are_one_message(run: Run, options: list[str], said: str) -> None:
     done = run("mcp", *options)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
     assert "Traceback" not in done.err
 
 
-def test_nothing_is_on_standard_output_if_standard_input_ends(run: Run) -> None:
+def test_standard_output_is_empty_if_standard_input_ends(run: Run) -> None:
     done = run("mcp", stdin="")
     assert (done.code, done.out, done.err) == (0, "", "")
 

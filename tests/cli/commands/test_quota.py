@@ -66,7 +66,7 @@ def test_the_ledger_can_be_checked(run: Run, tmp_path: Path) -> None:
         (["set", "--store", "s.db", "--tenant", "a", "--cost", "nan"], "--cost nan: a number up to 1,000,000,000"),
     ],
 )
-def test_what_is_wrong_is_told(run: Run, args: list[str], message: str) -> None:
+def test_errors_are_reported(run: Run, args: list[str], message: str) -> None:
     done = run("quota", *args)
     assert done.code == 2
     assert message in done.err

@@ -1,4 +1,4 @@
-"""The commands over runs, as a person or a script runs them: what they print, and how they end."""
+"""The commands for runs, as a person or a script runs them: their output and their exit codes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "pipelines"
 
 @pytest.fixture(autouse=True)
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own with the shipped pipelines in it."""
+    """A separate folder with the example pipelines."""
     shutil.copytree(EXAMPLES, tmp_path / "pipelines")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -29,7 +29,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run() -> Run:
-    """The command in this process: many calls, and no time lost with starting it."""
+    """The command in this process, so that many calls are fast."""
 
     def call(*args: str) -> Ran:
         done = CliRunner().invoke(main, list(args))
@@ -39,7 +39,7 @@ def run() -> Run:
 
 
 @pytest.mark.spec("B20")
-def test_a_pipeline_is_run_and_looked_at(run: Run) -> None:
+def test_a_pipeline_is_run_and_inspected(run: Run) -> None:
     done = run("run", "pipelines/random_walk", "--run-dir", "runs/walk")
     assert (done.code, done.err) == (0, "")
     assert done.out == (
@@ -75,7 +75,7 @@ def test_a_pipeline_in_the_way_is_run_though_a_run_has_its_name(run: Run, desk: 
 
 
 @pytest.mark.spec("B21")
-def test_exit_codes_tell_how_it_ended(run: Run) -> None:
+def test_exit_codes_show_how_it_ended(run: Run) -> None:
     assert run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc").code == 1
     assert run("run", "pipelines/none").code == 2
     assert run("run", "runs/npc", "--model", "x").code == 2
@@ -115,7 +115,7 @@ def test_a_run_is_made_first_and_run_later(run: Run) -> None:
     assert run("init", "pipelines/reviews", "--run-dir", "runs/r").err.endswith("or `trueup run` what is there\n")
 
 
-def test_faults_of_a_pipeline_are_told_before_anything_is_made(run: Run, desk: Path) -> None:
+def test_errors_in_a_pipeline_are_reported_before_anything_is_made(run: Run, desk: Path) -> None:
     config = desk / "pipelines/reviews/config.yaml"
     config.write_text(config.read_text("utf-8").replace("grade.jinja2", "grad.jinja2"), "utf-8")
     done = run("run", "pipelines/reviews")
@@ -126,7 +126,7 @@ def test_faults_of_a_pipeline_are_told_before_anything_is_made(run: Run, desk: P
     assert run("lint", "pipelines/random_walk").out == "✓ 1 file: nothing wrong\n"
 
 
-def test_what_a_model_wrote_cannot_harm_the_terminal(run: Run, desk: Path) -> None:
+def test_a_models_text_cannot_harm_the_terminal(run: Run, desk: Path) -> None:
     replies = desk / "pipelines/reviews/replies.jsonl"
     rows = [json.loads(line) for line in replies.read_text("utf-8").splitlines()]
     rows[0]["raw_response"] = "\x1b]0;owned\x07\x1b[2J no JSON [/red] here"
@@ -143,7 +143,7 @@ def slow(desk: Path, seconds: float = 0.4) -> None:
 
 
 @pytest.mark.spec("B21")
-def test_ctrl_c_lets_calls_come_in_and_the_run_goes_on_later(run: Run, desk: Path) -> None:
+def test_ctrl_c_lets_calls_finish_and_the_run_resumes_later(run: Run, desk: Path) -> None:
     slow(desk)
     command = [*COMMAND, "run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "-j", "1"]
     process = subprocess.Popen(
@@ -160,7 +160,7 @@ def test_ctrl_c_lets_calls_come_in_and_the_run_goes_on_later(run: Run, desk: Pat
     assert run("verify", "npc").code == 0
 
 
-def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
+def test_a_run_is_killed_by_its_lock_and_resumes(run: Run, desk: Path) -> None:
     slow(desk, 60)
     command = [*COMMAND, "run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "-q"]
     process = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -249,7 +249,7 @@ def test_after_a_stricter_pipeline_is_applied_everything_agrees_with_it(run: Run
 
 @pytest.mark.spec("B14")
 def test_a_run_is_revalidated_by_its_name(run: Run, desk: Path) -> None:
-    """As `verify` advises, which takes a name too; a folder of that name that is not a run is not mistaken for it."""
+    """As `verify` advises. It takes a name too, and ignores a folder with that name that is not a run."""
     assert run("run", "pipelines/reviews", "--run-dir", "runs/first", "-q").code == 0
     named = run("revalidate", "first", "--apply")
     assert (named.code, named.out) == (0, run("revalidate", "runs/first", "--apply").out.replace("runs/first", "first"))
@@ -261,7 +261,7 @@ def test_a_run_is_revalidated_by_its_name(run: Run, desk: Path) -> None:
 
 
 @pytest.mark.spec("B14")
-def test_verify_judges_as_much_as_it_is_told_to(run: Run, desk: Path) -> None:
+def test_verify_judges_the_requested_number(run: Run, desk: Path) -> None:
     run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
     assert run("verify", "npc").out.endswith("✓ 11 of 11 stored outcomes judged again: all agree with the contract\n")
     assert "✓ 4 of 11 stored outcomes" in run("verify", "npc", "--sample", "2").out
@@ -288,7 +288,9 @@ def test_the_folder_of_a_sift_is_not_a_run(run: Run, desk: Path) -> None:
     assert "that is the folder of a sift, not a run; `trueup revalidate sifted" in done.err
 
 
-def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_provider_is_reported_before_a_run_is_made(
+    run: Run, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     done = run("run", "pipelines/reviews", "--provider", "openai")
     assert done.code == 2
@@ -314,11 +316,14 @@ def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkey
 def test_screens_without_a_terminal_are_refused(run: Run) -> None:
     done = run("tui")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "trueup: the screens need a terminal for input and output; `trueup status` prints the state of runs\n"
+    assert (
+        done.err
+        == "trueup: the screens need a terminal for input and output; `trueup status` prints the state of runs\n"
+    )
 
 
 @pytest.mark.spec("B20")
-def test_a_run_that_came_to_its_end_before_it_could_be_paused_is_told_as_such(run: Run, desk: Path) -> None:
+def test_a_run_that_ended_before_the_pause_is_reported(run: Run, desk: Path) -> None:
     assert run("run", "pipelines/random_walk", "--run-dir", "runs/walk", "--max-units", "2", "-q").code == 0
     owner = OwnedRun.open(desk / "runs" / "walk")
     command = [*COMMAND, "pause", "runs/walk", "--wait", "60"]

@@ -1,4 +1,4 @@
-"""`trueup serve`, as a person runs it: a file with faults, a server that starts, answers and stops when told to."""
+"""`trueup serve`, as a person runs it: a file with errors, and a server that starts, answers and stops on request."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def test_a_file_with_faults_is_refused_line_by_line(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("server", "workers"), [("uvicorn", 1), ("uvicorn", 2), ("granian", 1)])
-def test_it_serves_and_finishes_what_is_under_way_when_told_to_stop(tmp_path: Path, server: str, workers: int) -> None:
+def test_it_serves_and_finishes_calls_in_progress_on_a_stop_signal(tmp_path: Path, server: str, workers: int) -> None:
     with ScriptedServer(["{}", Slow('{"late": true}', first=1.0)]) as upstream:
         write(tmp_path, upstream.url)
         port = free_port()
@@ -73,7 +73,7 @@ def test_it_serves_and_finishes_what_is_under_way_when_told_to_stop(tmp_path: Pa
             assert first.json()["choices"][0]["message"]["content"] == "{}"
 
             def stop() -> None:
-                wait_for(lambda: len(upstream.requests) == 2)  # the second is under way
+                wait_for(lambda: len(upstream.requests) == 2)  # the second is in progress
                 os.kill(process.pid, signal.SIGTERM)
 
             threading.Thread(target=stop).start()
@@ -103,7 +103,7 @@ def wait_until_up(url: str, process: "subprocess.Popen[bytes]") -> None:
 
 
 @pytest.mark.parametrize("server", ["uvicorn", "granian"])
-def test_a_port_that_is_taken_and_a_store_that_cannot_be_opened_are_told(run: Run, tmp_path: Path, server: str) -> None:
+def test_a_port_in_use_and_an_unreadable_store_are_reported(run: Run, tmp_path: Path, server: str) -> None:
     write(tmp_path, "http://127.0.0.1:1")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -46,7 +46,7 @@ def test_exit_codes(run: Run, files: Path) -> None:
         assert len(ran.err.splitlines()) <= 3
 
 
-def test_standard_output_is_clean_and_the_account_is_safe_to_print(run: Run, files: Path) -> None:
+def test_standard_output_is_clean_and_the_summary_is_safe_to_print(run: Run, files: Path) -> None:
     ran = run("sift", "mixed.jsonl", "-s", "s.json", "-o", "out")
     assert ran.out == ""
     assert "1 of 3 units is valid, 2 failed." in ran.err
@@ -73,7 +73,7 @@ def test_a_bar_on_a_terminal_is_gone_at_the_end(run_on_terminal: Run, files: Pat
 
 @pytest.mark.spec("B21")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_it_says_how_to_go_on_and_goes_on(files: Path, run: Run, stop: signal.Signals) -> None:
+def test_a_stopped_sift_says_how_to_resume_and_resumes(files: Path, run: Run, stop: signal.Signals) -> None:
     (files / "slow.py").write_text(
         "import time, pathlib\nfrom trueup import Contract\nclass Slow:\n    inner = Contract(True)\n"
         "    def check(self, reply, context=None):\n        pathlib.Path('begun').touch()\n"
@@ -176,8 +176,8 @@ def test_both_filters_in_a_pipe_judge_like_a_sift(files: Path) -> None:
 
 
 @pytest.mark.spec("B19")
-def test_a_filter_neither_hangs_nor_holds_back(files: Path) -> None:
-    """An answer comes before the input ends, and a lot of it does not block."""
+def test_a_filter_neither_hangs_nor_delays_output(files: Path) -> None:
+    """Output arrives before the input ends, and a lot of input does not block."""
     child = subprocess.Popen([*COMMAND, "schema", "s.json"], cwd=files, env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
     assert child.stdin is not None
     assert child.stdout is not None
@@ -193,7 +193,7 @@ def test_a_filter_neither_hangs_nor_holds_back(files: Path) -> None:
 @pytest.mark.spec("B19", "B21")
 @pytest.mark.parametrize("command", [("schema", "s.json"), ("rules", "r.yaml")])
 def test_a_filter_that_waits_for_input_stops_when_its_time_is_over(files: Path, command: tuple[str, str]) -> None:
-    """Nothing more comes, and the pipe stays open: half a line is left alone, not judged."""
+    """No more input arrives, and the pipe stays open: half a line is not judged."""
     (files / "r.yaml").write_text("required: [name]\n")
     reading, writing = os.pipe()
     os.write(writing, b'{"unit_id": "half", "na')
@@ -211,19 +211,17 @@ def test_a_filter_that_waits_for_input_stops_when_its_time_is_over(files: Path, 
     assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"")
 
 
-def test_a_sift_goes_on_when_nobody_looks_any_more(files: Path) -> None:
+def test_a_sift_continues_after_the_reader_has_gone(files: Path) -> None:
     for progress in ("json", "plain"):
         reading, writing = os.pipe()
-        os.close(reading)  # whatever is written there is a broken pipe
+        os.close(reading)  # every write to it raises a broken pipe
         command = [*COMMAND, "sift", "mixed.jsonl", "-s", "s.json", "-o", progress, "--progress", progress]
         done = subprocess.run(command, cwd=files, env=clean_environment(), stderr=writing, timeout=60, check=False)
         os.close(writing)
         assert (done.returncode, len(read_run(files / progress).failed)) == (1, 2)
 
 
-def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
-    run: Run, run_on_terminal: Run, files: Path
-) -> None:
+def test_errors_of_a_sift_are_reported_before_anything_is_judged(run: Run, run_on_terminal: Run, files: Path) -> None:
     write(files / "in.jsonl", [unit("a")])
     (files / "people.yaml").write_text("schema: {type: object}\n")
     by = ("--schema", "s.json", "--out", "out")
@@ -246,7 +244,7 @@ def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
     assert not (files / "s3:").exists()
 
 
-def test_filters_say_what_is_wrong_with_them(run: Run, files: Path) -> None:
+def test_filters_report_their_errors(run: Run, files: Path) -> None:
     (files / "bad.yaml").write_text("rules:\n  - {name: x, expr: '1 +'}\n")
     (files / "none.yaml").write_text("7\n")
     (files / "contract.yaml").write_text("name: person\nschema: {type: object}\n")
@@ -270,7 +268,7 @@ def test_filters_say_what_is_wrong_with_them(run: Run, files: Path) -> None:
 
 
 @pytest.mark.spec("B14", "X5")
-def test_revalidate_shows_flips_of_units_whose_ids_no_text_can_hold(run: Run, files: Path) -> None:
+def test_revalidate_shows_flips_of_units_with_ids_that_are_not_text(run: Run, files: Path) -> None:
     write(files / "odd.jsonl", [unit("a\ud800", '{"name": "Ada", "age": "36"}')])
     assert run("sift", "odd.jsonl", "-s", "s.json", "-o", "odd").code == 0
     again = run("revalidate", "odd", "-s", '{"type": "object", "required": ["x"]}')

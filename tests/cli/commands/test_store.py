@@ -23,7 +23,7 @@ def filled(tmp_path: Path) -> Path:
     return tmp_path / "s.db"
 
 
-def test_info_says_what_is_in_a_store(run: Run, filled: Path) -> None:
+def test_info_shows_the_contents_of_a_store(run: Run, filled: Path) -> None:
     done = run("store", "info", "--store", filled.name)
     assert done.code == 0
     assert done.out.startswith("s.db: tables of version ")
@@ -34,7 +34,7 @@ def test_info_says_what_is_in_a_store(run: Run, filled: Path) -> None:
     assert about["bytes"] == filled.stat().st_size
 
 
-def test_a_backup_comes_back(run: Run, filled: Path) -> None:
+def test_a_backup_can_be_restored(run: Run, filled: Path) -> None:
     done = run("store", "backup", "--store", "s.db", "--to", "b.db")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[-1] == "the quota agrees with its ledger"
@@ -84,7 +84,7 @@ def test_a_user_is_counted_first_and_then_erased(run: Run, filled: Path) -> None
         (["info", "--store", "mysql://ada:canary@db/x"], "mysql:// is not a store"),
     ],
 )
-def test_what_is_wrong_is_said(run: Run, args: list[str], said: str) -> None:
+def test_errors_are_reported(run: Run, args: list[str], said: str) -> None:
     done = run("store", *args)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said(run: Run, args: list[str], said: str) -> None:
     assert "canary" not in done.err
 
 
-def test_prune_deletes_what_is_past_its_time(run: Run, filled: Path) -> None:
+def test_prune_deletes_data_older_than_its_retention_time(run: Run, filled: Path) -> None:
     assert run("store", "prune", "--store", filled.name).out == "nothing is older than its retention time\n"
     done = run("store", "prune", "--store", filled.name, "--replies", "0", "--verdicts", "forever")
     assert (done.code, done.err) == (0, "")

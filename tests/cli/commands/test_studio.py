@@ -1,4 +1,4 @@
-"""`trueup studio`: what it says when it starts, what it refuses, and how it ends."""
+"""`trueup studio`: its messages when it starts, what it refuses, and how it ends."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from trueup.cli.options.serving import host_name
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody listens on."""
+    """A port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
 
@@ -34,7 +34,7 @@ def taken() -> Iterator[int]:
         (["--demo", "--store", "x.db"], "--demo has its own folder and store"),
     ],
 )
-def test_what_cannot_work_is_refused(
+def test_options_that_cannot_work_are_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -44,7 +44,7 @@ def test_what_cannot_work_is_refused(
     assert said in result.err
 
 
-def test_a_port_in_use_is_told_before_anything_is_made(run: Run, taken: int) -> None:
+def test_a_port_in_use_is_reported_before_anything_is_made(run: Run, taken: int) -> None:
     for given, option in ((["--port", str(taken)], "--port"), (["--listen", f"127.0.0.1:{taken}"], "--listen")):
         for demo in ([], ["--demo"]):
             result = run("studio", "--no-browser", *given, *demo)
@@ -54,7 +54,7 @@ def test_a_port_in_use_is_told_before_anything_is_made(run: Run, taken: int) -> 
 
 
 def test_it_says_what_it_shows_and_ends_quietly(tmp_path: Path) -> None:
-    """In lines that fit into a terminal of 80 columns, from a folder that it cannot write to."""
+    """The lines fit a terminal of 80 columns. The studio runs from a folder that it cannot write to."""
     (tmp_path / "runs").mkdir()
     tmp_path.chmod(0o555)
     command = [
@@ -91,8 +91,8 @@ def test_it_says_what_it_shows_and_ends_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["http://studio.example.com", "box:8765", "", "a b", "*", "box/", "[::1]:80"])
-def test_a_host_that_no_browser_sends_is_refused(run: Run, host: str) -> None:
-    """It would be added in silence, and the studio would still refuse the name."""
+def test_a_host_that_browsers_cannot_send_is_refused(run: Run, host: str) -> None:
+    """Otherwise the name would be added silently, and the studio would still refuse it."""
     done = run("studio", "--no-browser", "--host", host)
     assert done.code == 2
     assert f"--host {host!r}: give a name without a scheme and a port, such as studio.example.com" in done.err

@@ -91,7 +91,7 @@ def test_examples_can_be_left_out(run: Run, desk: Path) -> None:
     assert "examples" not in (desk / "levels.yaml").read_text()
 
 
-def test_labels_beside_the_replies_are_found(run: Run, desk: Path) -> None:
+def test_labels_next_to_the_replies_are_found(run: Run, desk: Path) -> None:
     (desk / "labels.jsonl").rename(desk / "replies.labels.jsonl")
     assert "44 labelled" in run("tune", "levels.yaml", "replies.jsonl", "--no-backtest").out
 
@@ -139,7 +139,7 @@ def test_without_labels_nothing_is_invented(run: Run, desk: Path) -> None:
         ((*ASKED, "--json", "--markdown"), "choose one"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(run: Run, desk: Path, asked: tuple[str, ...], said: str) -> None:
+def test_errors_are_reported_in_one_line(run: Run, desk: Path, asked: tuple[str, ...], said: str) -> None:
     (desk / "broken.yaml").write_text("shema: {}\n")
     done = run(*asked)
     assert (done.code, done.out) == (2, "")
@@ -147,7 +147,7 @@ def test_what_is_wrong_is_said_in_a_line(run: Run, desk: Path, asked: tuple[str,
     assert "Traceback" not in done.err
 
 
-def test_a_contract_that_does_not_lint_is_told_in_a_line(run: Run, desk: Path) -> None:
+def test_a_contract_that_does_not_lint_is_reported_in_one_line(run: Run, desk: Path) -> None:
     (desk / "bad.yaml").write_text("schema: {type: nope}\n")
     done = run("tune", "bad.yaml", "replies.jsonl")
     assert (done.code, done.out) == (2, "")
@@ -166,7 +166,7 @@ def test_commands_to_copy_are_quoted_and_work(run: Run, desk: Path) -> None:
     assert "n % 2 == 0" in shown.out
 
 
-def test_nothing_to_judge_is_no_success(run: Run, desk: Path) -> None:
+def test_nothing_to_judge_is_not_a_success(run: Run, desk: Path) -> None:
     (desk / "empty.jsonl").write_text("")
     done = run("tune", "levels.yaml", "empty.jsonl")
     assert done.out.rstrip().endswith("No reply was judged, so nothing is known about this contract.")
@@ -177,7 +177,7 @@ def test_nothing_to_judge_is_no_success(run: Run, desk: Path) -> None:
     )
 
 
-def test_markdown_holds_nothing_but_our_own_markup(run: Run, desk: Path) -> None:
+def test_markdown_contains_only_our_own_markup(run: Run, desk: Path) -> None:
     text = CONTRACT.replace("name: even", "name: '<b>`even|odd`</b> ![x](y)'")
     (desk / "levels.yaml").write_text(text)
     (desk / "labels.jsonl").write_text(

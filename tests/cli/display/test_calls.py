@@ -64,7 +64,7 @@ def test_calls_that_pass_are_an_exit_code_of_zero(run: Run, desk: Path) -> None:
         assert "Value" not in done.out
 
 
-def test_calls_in_the_text_are_shown_where_they_stand(run: Run, desk: Path) -> None:
+def test_calls_in_the_text_are_shown_at_their_places(run: Run, desk: Path) -> None:
     out = run("check", *HELPDESK, "responses/leaked-calls.txt").out
     assert re.search(r"^✓ 2 ping_dns .*found in the text \(tool_call\)$", out, re.MULTILINE)
     assert "    6 ~ <tool_call>\n      6:1    K001 leaked-call · guess · $.calls[1]\n" in out
@@ -88,7 +88,7 @@ def test_calls_in_the_text_are_shown_where_they_stand(run: Run, desk: Path) -> N
         ('[{"role": "user", "content": "hi"}]', ["✗ no reply", "error[R004]"]),
     ],
 )
-def test_what_is_no_reply_is_said_so(response: str, says: list[str], run: Run) -> None:
+def test_a_file_that_is_not_a_reply_is_reported(response: str, says: list[str], run: Run) -> None:
     done = run("check", "--tools", TOOLS, "--reply", "-", stdin=response)
     assert done.code == 1
     for words in says:
@@ -104,13 +104,13 @@ def test_a_response_without_tools_is_judged_by_its_text(run: Run) -> None:
     assert (done.code, done.out.splitlines()[-2:]) == (0, ["Text", "Hello."])
 
 
-def test_what_is_no_response_is_read_as_text_and_said_so(run: Run) -> None:
+def test_a_file_that_is_not_a_response_is_read_as_text_with_a_note(run: Run) -> None:
     done = run("check", "--reply", "-", stdin='{"name": "Ada"}')
     assert done.code == 0
     assert "no known response, read as text" in done.out
 
 
-def test_json_holds_calls_and_refusals(run: Run, desk: Path) -> None:
+def test_json_contains_calls_and_refusals(run: Run, desk: Path) -> None:
     done = run("check", *HELPDESK, "--reply", "responses/openai-calls.json", "--json")
     verdict = json.loads(done.out)
     assert (done.code, verdict["ok"]) == (1, False)
@@ -163,7 +163,7 @@ def test_a_context_gives_each_call_its_place(run: Run) -> None:
     assert (slip.code, "did you mean 'expected_sequence'?" in slip.err) == (2, True)
 
 
-def test_calls_that_nothing_judges_are_shown_and_said_to_be_so(run: Run, desk: Path) -> None:
+def test_calls_without_tools_are_shown_as_not_judged(run: Run, desk: Path) -> None:
     done = run("check", "--schema", "none", "--reply", "responses/openai-calls.json")
     assert done.code == 0
     assert "Calls  3 not judged (--tools names what may be called)\n" in done.out
@@ -203,9 +203,7 @@ def test_python_functions_are_tools(run: Run, tmp_path: Path) -> None:
         (["reply.txt"], ["give one of them"]),
     ],
 )
-def test_what_is_wrong_with_the_command_is_said_without_a_traceback(
-    args: list[str], says: list[str], run: Run, tmp_path: Path
-) -> None:
+def test_wrong_use_is_reported_without_a_traceback(args: list[str], says: list[str], run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[ oops]")
     done = run("check", *args, "--reply", "-", stdin=chat(("look", "{}")))
     assert (done.code, done.out) == (2, "")

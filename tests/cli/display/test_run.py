@@ -1,4 +1,4 @@
-"""How a run stands, printed: whole in a pipe, cut to the width of a terminal."""
+"""The state of a run as text: complete in a pipe, cut to the width of a terminal."""
 
 import re
 import shutil

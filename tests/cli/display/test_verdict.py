@@ -1,4 +1,4 @@
-"""A verdict on the screen; the verdicts are made by hand, no engine is needed."""
+"""A verdict on the screen. The verdicts are made by hand, without the engine."""
 
 import io
 import re
@@ -81,7 +81,7 @@ def test_colour_changes_nothing_but_colour() -> None:
     assert SGR.sub("", coloured) == printed(example(ok=False), view)
 
 
-def test_the_outcome_is_said_in_words() -> None:
+def test_the_outcome_is_shown_in_words() -> None:
     assert printed(example(ok=True), Layout()).startswith("✓ ok  14 fixes\n")
     assert printed(example(ok=False), Layout()).startswith("✗ refused  2 errors, 14 fixes\n")
     assert printed(Verdict("1", 1), Layout()).startswith("✓ ok  clean: nothing was changed\n  reply · 1 character\n")
@@ -97,7 +97,7 @@ def test_a_finding_is_underlined_in_its_line() -> None:
     assert "trueup explain V010" in lines[row + 4]
 
 
-def test_a_refused_reply_without_data_shows_no_value() -> None:
+def test_a_refused_reply_without_data_does_not_show_a_value() -> None:
     none = Verdict("sorry", None, Findings([finding("P001", "$", "nothing there")]))
     assert "reading" not in printed(none, Layout())
     assert "Value\nnull" in printed(Verdict("null", None), Layout())
@@ -158,7 +158,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
 
 @st.composite
 def verdicts_on_calls(draw: st.DrawFn) -> Verdict:
-    """Verdicts on a few calls, with facts whose paths and spans may or may not belong to one of them."""
+    """Verdicts on a few calls, with facts that may or may not belong to one of them by path and span."""
     made = []
     for index in range(draw(st.integers(1, 3))):
         args = draw(st.none() | st.dictionaries(TEXT, TEXT | st.integers(), max_size=3))
@@ -196,10 +196,10 @@ def test_no_text_reaches_the_terminal_as_anything_but_letters(
 def test_a_message_is_one_line_when_nothing_breaks_it(text: str) -> None:
     verdict = Verdict("x", None, Findings([finding("P001", text, text, hint=text)]))
     lines = [line for line in printed(verdict, Layout(wrap=False)).split("\n") if line]
-    assert len(lines) == 5  # two of the headline, the message, its place, where to read on
+    assert len(lines) == 5  # two lines of the headline, the message, its place, and the command that explains it
 
 
-def test_what_was_read_in_another_way_is_marked_and_not_struck_out() -> None:
+def test_text_read_in_another_way_is_marked_and_not_struck_out() -> None:
     text = "Found:\n- **Name:** Ada\n- **Age:** 36\n"
     fixes = (
         fix("W002", "$", (0, 7), "Found:\n", ""),
@@ -212,13 +212,13 @@ def test_what_was_read_in_another_way_is_marked_and_not_struck_out() -> None:
     assert "    2:1    F002 markdown-fields ×2 · guess · $.name, $.age\n" in out
 
 
-def test_an_addition_at_the_end_stands_behind_the_last_character() -> None:
+def test_an_addition_at_the_end_is_after_the_last_character() -> None:
     verdict = Verdict("[1,\n 2\n\n", [1, 2], Findings(), (fix("S005", "$", (8, 8), "", "]"),))
     out = printed(verdict, Layout())
     assert "  2 -  2\n    +  2]\n    2:3    S005" in out
 
 
-def test_a_coercion_follows_what_was_done_to_its_text() -> None:
+def test_a_coercion_follows_the_fixes_of_its_text() -> None:
     fixes = (fix("C001", "$.a", (1, 8), '"36"', "36"), fix("S008", "$.a", (4, 8), "'36'", '"36"'))
     out = printed(Verdict("{a: '36'}", {"a": 36}, Findings(), fixes), Layout())
     assert "    + {a: 36}\n" in out

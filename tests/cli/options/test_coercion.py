@@ -1,4 +1,4 @@
-"""Coercion can be set wherever a schema can: one table over every place, and every command that takes a schema."""
+"""Coercion can be set in every place and every command that takes a schema; one table lists them all."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ REPLY = '{"tone": "mostly warm", "tags": "a + b", "sum": 3}'
 VALUE = {"tone": "warm", "tags": ["a", "b"], "total": 3}
 SAID = {"enum_prefixes": ["mostly "], "enum_delimiters": [" + "], "aliases": {"total": ["sum"]}}
 TYPED = ["--enum-prefix", "mostly ", "--enum-delimiter", " + ", "--alias", "total=sum"]
-# Commands that describe a schema to a model, and judge nothing by it.
+# Commands that only describe a schema to a model.
 DESCRIBE = {"instructions"}
 
 
@@ -165,7 +165,7 @@ def test_an_alias_is_written_with_both_names(run: Run) -> None:
     assert (done.code, "write NAME=OTHER" in done.err) == (2, True)
 
 
-def test_options_beside_a_contract_are_refused_where_it_says_it_all(run: Run, tmp_path: Path) -> None:
+def test_options_that_a_contract_already_sets_are_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps({"schema": SCHEMA}), "utf-8")
     done = run("sift", "in.jsonl", "-c", "c.json", "-o", "out", "--enum-prefix", "x")
     assert (done.code, "leave out --enum-prefix" in done.err) == (2, True)

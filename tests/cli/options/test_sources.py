@@ -1,4 +1,4 @@
-"""`trueup check --source`: what is looked up, how it is shown, and wrong files."""
+"""`trueup check --source`: the values that are looked up, how they are shown, and bad files."""
 
 import json
 from pathlib import Path

@@ -37,8 +37,8 @@ def test_a_sift_with_nothing_to_do_is_done() -> None:
 
 
 @pytest.mark.spec("B20")
-def test_the_rate_and_the_time_left_of_a_resumed_sift_are_those_of_this_start() -> None:
-    """90 of 100 bytes were judged before; this start took ten seconds for two more, so eight take forty."""
+def test_a_resumed_sift_computes_its_rate_and_time_left_from_this_start() -> None:
+    """90 of 100 bytes were judged before. This start took ten seconds for two more, so eight take forty."""
     tally = UnitTally()
     tally.counts.update({"units": 92_000, "valid": 92_000})
     parts = parts_of(SiftProgress("judging", 92, 100, 10.0, tally, 9, 90_000, 90))

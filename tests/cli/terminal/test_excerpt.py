@@ -44,7 +44,7 @@ def test_a_line_never_gets_wider_than_asked(pieces: list[tuple[str, str]], width
     assert cell_len(flat(fit(pieces, width))) <= width
 
 
-def test_what_did_not_change_gives_way() -> None:
+def test_unchanged_text_is_cut_first() -> None:
     shown = fit([("x" * 500, SAME), ("gone", GONE), ("y" * 500, SAME)], 40)
     assert shown == [("…", CUT), ("x" * 17, SAME), ("gone", GONE), ("y" * 17, SAME), ("…", CUT)]
 
@@ -70,7 +70,7 @@ def test_long_lines_cost_nothing() -> None:
         ("ab\ncd", (4, 5), " ^"),
     ],
 )
-def test_carets_stand_below_what_they_mean(text: str, span: tuple[int, int], caret: str) -> None:
+def test_carets_are_below_their_span(text: str, span: tuple[int, int], caret: str) -> None:
     _, left, right = underline(NumberedText(text), *span, 60)
     assert " " * left + "^" * (right - left) == caret
 
@@ -98,7 +98,7 @@ def test_a_diff_shows_both_lines() -> None:
     assert [(row.number, row.sign, flat(row.pieces)) for row in rows] == [(1, "-", "{'a': 1,}"), (0, "+", '{"a": 1}')]
 
 
-def test_what_was_dropped_as_a_whole_has_no_second_line() -> None:
+def test_a_dropped_text_does_not_have_a_second_line() -> None:
     assert [row.sign for row in diff(NumberedText("```json\n{}"), [TextChange(0, 7, "")], 40)] == ["-"]
 
 

@@ -42,7 +42,7 @@ def test_a_deep_value_is_written(indented: bool) -> None:
         assert text.startswith('{"a":[{"a":[')
 
 
-def test_only_what_is_read_is_made() -> None:
+def test_only_requested_text_is_made() -> None:
     made = lines([0] * 10_000_000)
     item = [("  ", ""), ("0", "magenta"), (",", "dim")]
     assert [next(made) for _ in range(3)] == [[("[", "dim")], item, item]

@@ -1,4 +1,4 @@
-"""What reaches a terminal can only be read."""
+"""Text for a terminal cannot contain control sequences."""
 
 import json
 import sys

@@ -1,4 +1,6 @@
-"""The tool `backtest`: a contract file or a draft of it enters, the stored replies that it would judge differently leave."""
+"""The tool `backtest`: takes a contract file or a draft, and returns the stored replies that it would judge
+differently.
+"""
 
 from typing import Annotated, Any
 
@@ -24,7 +26,7 @@ _FIGURES = (
 
 
 class BacktestInput(ReplySelection, frozen=True, kw_only=True):
-    """A contract, what it is compared with, and the replies to judge."""
+    """A contract, the decisions to compare with, and the replies to judge."""
 
     contract: Annotated[str, Meta(description="The name of the contract file.")] = ""
     text: Annotated[str, Meta(description="A draft that takes the place of the file. Empty: the file itself.")] = ""
@@ -48,7 +50,7 @@ def backtest(desk: Workspace, asked: BacktestInput) -> ToolAnswer | Long:
 def started(
     desk: Workspace, asked: BacktestInput, *, new: str, old: str | None, is_stored: bool = False
 ) -> ToolAnswer | Long:
-    """A backtest of two texts of a contract file; it has its result at once if they decide alike."""
+    """A backtest of two texts of a contract file. If they decide alike, it has its result immediately."""
     draft = contract_of(desk.settings, new, asked.contract)
     if (
         old is not None
@@ -124,7 +126,7 @@ def _is_stored(against: str) -> bool:
 
 
 def _judged_by(desk: Workspace, asked: BacktestInput, draft: str) -> str:
-    """The contract whose replies are judged; replies of files are taken whatever judged them."""
+    """The contract to select replies by; all replies of files are selected."""
     if asked.judged_by is not None:
         return asked.judged_by
     if asked.sources:

@@ -1,4 +1,4 @@
-"""The tool `check`: a reply and a contract enter, the verdict leaves."""
+"""The tool `check`: takes a reply and a contract, and returns the verdict."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ from trueup.studio.verdicts.detail import again
 
 
 class Checking(Continued, frozen=True, kw_only=True):
-    """A reply and what it is judged by."""
+    """A reply, and the contract to judge it by."""
 
     reply: Annotated[str | None, Meta(description="The model's reply, as plain text.")] = None
     contract: Annotated[str, Meta(description="The name of a contract file, such as contracts/order.yaml. Empty: any JSON value passes.")] = ""  # fmt: skip

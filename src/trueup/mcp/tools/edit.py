@@ -1,4 +1,6 @@
-"""The tool `edit`: a change of a contract file and the hash of what it was made from enter; lint and a backtest of the change leave."""
+"""The tool `edit`: takes a change to a contract file and the hash of the old text; returns lint and a backtest of the
+change.
+"""
 
 from typing import Annotated, Any
 
@@ -18,11 +20,11 @@ from trueup.studio.contracts.saving import Changed
 from trueup.studio.contracts.versions import diff_between
 from trueup.studio.refusal import RequestRefused
 
-_REPLIES = 2_000  # of a backtest, if no limit is given
+_REPLIES = 2_000  # replies in a backtest without a given limit
 
 
 class Editing(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a contract file."""
+    """A change to a contract file."""
 
     contract: Annotated[str, Meta(description="The name of the contract file.")]
     hash: Annotated[str, Meta(description="The `hash` of the file as `lint` gave it. The edit is refused if the file has changed since.")]  # fmt: skip
@@ -76,7 +78,7 @@ def edit(desk: Workspace, asked: Editing) -> ToolAnswer | Long:
     wanted = BacktestInput(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
     try:
         work = started(desk, wanted, new=text, old=None if before is None else opened.text)
-    except RequestRefused as refusal:  # the file is saved: that is the news
+    except RequestRefused as refusal:  # the file is saved, which matters more
         return both(ToolAnswer({"not_done": f"{refusal.message} Call `backtest` later."}))
     if isinstance(work, ToolAnswer):
         return both(work)

@@ -1,4 +1,4 @@
-"""The tool `examples`: filters or an id enter, stored replies leave with what was found in them."""
+"""The tool `examples`: takes filters or an id, and returns stored replies with their findings."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from trueup.studio.api.verdicts import Rows, list_verdicts
 from trueup.studio.refusal import RequestRefused
 from trueup.studio.verdicts.detail import detail
 
-_MOST = 50  # replies of one page
+_MOST = 50  # replies per page
 _FILTERS = ("since", "until", "model", "contract", "state", "code", "rule", "outcome", "accepted", "label", "words")
 
 

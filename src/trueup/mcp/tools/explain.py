@@ -1,4 +1,4 @@
-"""The tool `explain`: a code enters, its page leaves; without one, the list of codes."""
+"""The tool `explain`: takes a code and returns its page; without a code, the list of codes."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ def explain(desk: Workspace, asked: Explaining) -> ToolAnswer:
     if not asked.code:
         rows: list[Row] = [_row(kind) for kind in (*ALL, *own_kinds())]
         return ToolAnswer({"codes_in_all": len(rows)}, (AnswerSection("codes", rows),))
-    explained(desk, Code(asked.code), desk.who)  # refuses an unknown code with the nearest ones
+    explained(desk, Code(asked.code), desk.who)  # refuses an unknown code and suggests the nearest ones
     kinds = find_kinds(asked.code)
     page = "\n\n".join(page_of(kind) for kind in kinds)
     if any(family_of(kind) == "own" for kind in kinds):  # written by another package

@@ -1,4 +1,4 @@
-"""The tool `infer`: stored replies enter, the draft of a contract leaves with its evidence."""
+"""The tool `infer`: takes stored replies, and returns the draft of a contract with its evidence."""
 
 from typing import Annotated, Any, Literal
 

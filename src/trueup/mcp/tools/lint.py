@@ -1,4 +1,6 @@
-"""The tool `lint`: a contract file or a text enters, its faults leave with its text and its hash; without one, the list of contracts."""
+"""The tool `lint`: takes a contract file or a text, and returns its faults, text and hash; without one, the list of
+contracts.
+"""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Arguments that choose stored replies; a `Selection` leaves."""
+"""Arguments that choose stored replies, turned into a `Selection`."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ Sources = Annotated[
 
 
 class ReplySelection(Continued, frozen=True, kw_only=True):
-    """Which stored replies are taken."""
+    """The filters for stored replies."""
 
     sources: Sources = []
     since: Since = ""
@@ -35,7 +35,7 @@ class ReplySelection(Continued, frozen=True, kw_only=True):
 
 
 def selection_of(asked: ReplySelection, contract: str = "") -> Selection:
-    """The replies that are meant."""
+    """The selected replies."""
     return Selection(
         since=moment("since", asked.since), until=moment("until", asked.until), model=asked.model or None,
         state=asked.state or None, contract=contract or None,
@@ -43,14 +43,14 @@ def selection_of(asked: ReplySelection, contract: str = "") -> Selection:
 
 
 def limit_of(limit: int | None) -> int | None:
-    """How many replies are read at most; a Refusal for less than one."""
+    """The maximum number of replies to read; raises a Refusal for less than one."""
     if limit is not None and limit < 1:
         raise RequestRefused(400, f"limit is {limit}.", hint="Give a number of replies, 1 or more.")
     return limit
 
 
 def address_for(desk: Workspace, sources: list[str]) -> str:
-    """The address of the store where no other source is named."""
+    """The URL of the store, if no other source is named."""
     from trueup.studio.working.addresses import address_of
 
     if sources:

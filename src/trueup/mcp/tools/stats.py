@@ -1,4 +1,4 @@
-"""The tool `stats`: a stretch of time enters, failure and retry rates leave with their reasons."""
+"""The tool `stats`: takes a period, and returns failure and retry rates with their reasons."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -18,7 +18,7 @@ _MOST_REASONS = 8
 
 
 class Counting(Continued, frozen=True, kw_only=True):
-    """What is counted."""
+    """The requests to count."""
 
     by: Annotated[Literal["all", "hour", "day", "rules"], Meta(description="One row for each model, for each hour or day, or for each version of a contract (rules).")] = "all"  # fmt: skip
     since: Since = ""
@@ -70,7 +70,7 @@ def _version(change: dict[str, Any]) -> Row:
 
 
 def _most(reasons: dict[str, int]) -> dict[str, int]:
-    """The most frequent reasons; only codes and plain names are shown."""
+    """The most frequent reasons, as codes and plain names only."""
     ranked = sorted(reasons.items(), key=lambda item: -item[1])
     return {key: n for key, n in ranked[:_MOST_REASONS] if not isinstance(name(key), Fenced)}
 

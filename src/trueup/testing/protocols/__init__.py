@@ -1,1 +1,1 @@
-"""One file per wire protocol: what a model says in, the provider's JSON or stream of events out."""
+"""One file per wire protocol. Each turns a model's reply into the provider's JSON or stream of events."""

@@ -1,4 +1,6 @@
-"""Azure OpenAI's chat completions of a deployment: OpenAI's shapes with the results of content filters, and Azure's errors."""
+"""Azure OpenAI's chat completions of a deployment: OpenAI's format with results of content filters and Azure's
+errors.
+"""
 
 from typing import Any
 
@@ -12,10 +14,10 @@ _FILTERED = {"violence": {"filtered": False, "severity": "safe"}}
 
 
 class Azure(Chat):
-    """Speaks chat completions as Azure does."""
+    """Azure's variant of chat completions."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
-        """A chat completion, or its chunks; the first chunk has no choice in it."""
+        """A chat completion, or its chunks; the first chunk contains no choices."""
         response = super().reply(say, request, number)
         if not request.streams:
             return response
@@ -29,7 +31,7 @@ class Azure(Chat):
         return json_body(_error(fail), fail.status, headers)
 
     def error_event(self, fail: Fail) -> bytes:
-        """An error in place of a chunk."""
+        """An error instead of a chunk."""
         return event(_error(fail))
 
 

@@ -1,6 +1,6 @@
-"""Bedrock's Converse and ConverseStream: a Say in, a response or the frames of AWS's event stream out.
+"""Bedrock's Converse and ConverseStream: turns a Say into a response or the frames of AWS's event stream.
 
-A frame is binary: its lengths and their checksum, headers, a JSON payload, and a checksum of all that.
+A frame is binary: its lengths and their checksum, headers, a JSON payload, and a checksum of everything.
 """
 
 import struct
@@ -32,7 +32,7 @@ _FRAMES = "application/vnd.amazon.eventstream"
 
 
 class Bedrock:
-    """Speaks Converse."""
+    """The Converse protocol."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """A response, or its frames."""
@@ -59,7 +59,7 @@ class Bedrock:
         return json_body({"message": fail.message}, fail.status, headers)
 
     def error_event(self, fail: Fail) -> bytes:
-        """A frame that carries an exception."""
+        """A frame with an exception."""
         kind = _ERRORS.get(fail.status, "ServiceUnavailableException")
         return frame(kind[0].lower() + kind[1:], {"message": fail.message}, exception=True)
 

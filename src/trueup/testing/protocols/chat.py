@@ -1,4 +1,4 @@
-"""OpenAI's /v1/chat/completions: a Say in, a chat completion or its chunks out."""
+"""OpenAI's /v1/chat/completions: turns a Say into a chat completion or its chunks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,19 +25,19 @@ TYPES = {
 
 
 def usage_of(say: Say, request: Request) -> dict[str, int]:
-    """Tokens in OpenAI's words."""
+    """Token counts in OpenAI's format."""
     into, out = tokens_of(say, request)
     return {"prompt_tokens": into, "completion_tokens": out, "total_tokens": into + out}
 
 
 def call_of(call: Call, number: int, index: int) -> dict[str, Any]:
-    """A tool call in OpenAI's words."""
+    """A tool call in OpenAI's format."""
     ident = call.id or f"call_{number:04}_{index}"
     return {"id": ident, "type": "function", "function": {"name": call.name, "arguments": call.text}}
 
 
 class Chat:
-    """Speaks chat completions."""
+    """The chat completions protocol."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """A chat completion, or its chunks."""
@@ -84,7 +84,7 @@ class Chat:
         return json_body(_error(fail), fail.status, headers)
 
     def error_event(self, fail: Fail) -> bytes:
-        """An error in place of a chunk."""
+        """An error instead of a chunk."""
         return event(_error(fail))
 
 

@@ -1,4 +1,4 @@
-"""Cohere's /v2/chat: a Say in, a response or its events out."""
+"""Cohere's /v2/chat: turns a Say into a response or its events."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ _ENDINGS = {
 
 
 class Cohere:
-    """Speaks version 2 of Cohere's chat."""
+    """Version 2 of Cohere's chat protocol."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """A response, or its events."""

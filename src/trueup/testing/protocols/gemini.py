@@ -1,4 +1,4 @@
-"""Google's generateContent and streamGenerateContent: a Say in, a response or its stream out."""
+"""Google's generateContent and streamGenerateContent: turns a Say into a response or its stream."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +28,7 @@ STATUS = {
 
 
 class Gemini:
-    """Speaks generateContent; streams come as server-sent events, or as a JSON array without `alt=sse`."""
+    """The generateContent protocol. Streams are server-sent events, or a JSON array without `alt=sse`."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """One response, or a stream of them."""
@@ -47,12 +47,12 @@ class Gemini:
         return json_body(values, headers=say.headers)
 
     def failure(self, fail: Fail, number: int) -> Response:  # noqa: ARG002 - the same for every protocol
-        """Google's error object; a wait is asked for in its details, not in a header."""
+        """Google's error object. It requests a wait in its details, not in a header."""
         unsaid = replace(fail, retry_after=None) if isinstance(fail.retry_after, float | int) else fail
         return json_body(_error(fail), fail.status, failure_headers(unsaid))
 
     def error_event(self, fail: Fail) -> bytes:
-        """An error in place of a response."""
+        """An error instead of a response."""
         return event(_error(fail))
 
 

@@ -1,4 +1,4 @@
-"""Anthropic's /v1/messages: a Say in, a message or its events out."""
+"""Anthropic's /v1/messages: turns a Say into a message or its events."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ TYPES = {
 
 
 class Messages:
-    """Speaks messages."""
+    """The messages protocol."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """A message, or its events."""
@@ -53,13 +53,13 @@ class Messages:
 
 
 def error_of(fail: Fail) -> dict[str, Any]:
-    """An error in Anthropic's words."""
+    """An error in Anthropic's format."""
     kind = fail.code or TYPES.get(fail.status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": fail.message}}
 
 
 def _arguments(call: Call) -> Any:
-    """The object that a whole message carries; arguments that are no JSON can only be streamed."""
+    """The object in a whole message. Arguments that are not JSON can only be streamed."""
     try:
         return load(call.text)
     except ValueError:

@@ -1,4 +1,6 @@
-"""Mistral's /v1/chat/completions: OpenAI's shapes with two differences. Usage always comes last; errors are flat objects."""
+"""Mistral's /v1/chat/completions: OpenAI's format with two differences. Usage is always last; errors are flat
+objects.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +15,7 @@ _TYPES = {400: "invalid_request_message", 401: "unauthorized", 404: "invalid_mod
 
 
 class Mistral(Chat):
-    """Speaks Mistral's chat completions."""
+    """Mistral's variant of chat completions."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """A chat completion, or its chunks."""
@@ -34,12 +36,12 @@ class Mistral(Chat):
         return json_body(_error(fail), fail.status, headers)
 
     def error_event(self, fail: Fail) -> bytes:
-        """An error in place of a chunk."""
+        """An error instead of a chunk."""
         return event(_error(fail))
 
 
 def _content(say: Say) -> Any:
-    """Text, or blocks where the model has reasoned."""
+    """Text, or blocks if the model has reasoned."""
     text = say.text or say.refusal
     if not say.thinking:
         return text

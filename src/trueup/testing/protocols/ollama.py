@@ -1,4 +1,6 @@
-"""Ollama's /api/chat: a Say in, a JSON object or lines of them out. Arguments are objects, and calls have no ids."""
+"""Ollama's /api/chat: turns a Say into a JSON object or lines of objects. Arguments are objects, and calls have no
+ids.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,10 +14,10 @@ _ENDINGS = {"stop": "stop", "length": "length", "tool": "stop", "filter": "stop"
 
 
 class Ollama:
-    """Speaks Ollama's chat."""
+    """Ollama's chat protocol."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:  # noqa: ARG002 - the same for every protocol
-        """One object, or one for each piece."""
+        """One object, or one object per piece."""
         into, out = tokens_of(say, request)
         head = {"model": request.model, "created_at": CREATED_TEXT}
         last = {
@@ -39,7 +41,7 @@ class Ollama:
         return json_body({"error": fail.message}, fail.status, failure_headers(fail))
 
     def error_event(self, fail: Fail) -> bytes:
-        """An error in place of a line."""
+        """An error instead of a line."""
         return _line({"error": fail.message})
 
 

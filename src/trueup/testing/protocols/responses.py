@@ -1,4 +1,6 @@
-"""OpenAI's /v1/responses: a Say in, a response object or its events out. Errors are those of chat completions."""
+"""OpenAI's /v1/responses: turns a Say into a response object or its events. Errors are the same as for chat
+completions.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +14,7 @@ _WHY = {"length": "max_output_tokens", "filter": "content_filter"}
 
 
 class Responses(Chat):
-    """Speaks the responses API."""
+    """The protocol of the responses API."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
         """A response, or its events."""

@@ -1,4 +1,4 @@
-"""Which protocol a request speaks, told from its path and headers, and whether it asks a model."""
+"""Find the protocol of a request from its path and headers, and whether it asks a model."""
 
 from trueup.testing.protocols.azure import Azure
 from trueup.testing.protocols.bedrock import Bedrock
@@ -23,7 +23,7 @@ _VERSIONS = ("/openai", "/v1beta", "/v1alpha", "/v1")
 
 
 def short(path: str) -> str:
-    """A path without the version of the API and a slash at its end.
+    """A path without the API's version and a trailing slash.
 
     >>> short("/v1/models/"), short("/openai/v1/responses")
     ('/models', '/responses')
@@ -34,7 +34,7 @@ def short(path: str) -> str:
 
 
 def spoken(request: Request) -> tuple[Speaks, bool]:
-    """The protocol of a request, and whether it is a question to a model.
+    """The protocol of a request, and whether it asks a model.
 
     >>> type(spoken(Request("POST", "/model/m/converse"))[0]).__name__, spoken(Request("GET", "/v1/models"))[1]
     ('Bedrock', False)

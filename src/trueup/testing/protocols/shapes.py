@@ -1,4 +1,6 @@
-"""What the protocols share: a Protocol's three duties, JSON and event bodies, pieces of text, counted tokens."""
+"""Code that the protocols share: the three methods of a Protocol, JSON and event bodies, pieces of text, token
+counts.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
@@ -12,16 +14,16 @@ CREATED_TEXT = "2025-06-15T15:06:40Z"
 
 
 class Speaks(Protocol):
-    """A provider's way of saying things."""
+    """A provider's wire protocol."""
 
     def reply(self, say: Say, request: Request, number: int) -> Response:
-        """The reply as JSON, or as a stream when the request asks for one."""
+        """The reply as JSON, or as a stream if the request asks for one."""
 
     def failure(self, fail: Fail, number: int) -> Response:
         """An error of the provider."""
 
     def error_event(self, fail: Fail) -> bytes:
-        """The event by which a stream breaks off."""
+        """The event that ends a stream with an error."""
 
 
 def json_body(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -31,7 +33,7 @@ def json_body(value: Any, status: int = 200, headers: Mapping[str, str] | None =
 
 
 def event_body(events: Iterable[bytes], headers: Mapping[str, str]) -> Response:
-    """A response that streams events, one HTTP chunk each."""
+    """A response with a stream of events, one per HTTP chunk."""
     named = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache"), *headers.items())
     return Response(200, named, tuple(events), "chunked")
 
@@ -56,7 +58,7 @@ def pieces_of(text: str, size: int) -> Iterator[str]:
 
 
 def arguments_of(call: Call) -> dict[str, Any]:
-    """The arguments as the object that some protocols carry; text that is not one is put into an object.
+    """The arguments as an object, as some protocols require. Other text is put into an object.
 
     >>> arguments_of(Call("book", "soon"))
     {'text': 'soon'}
@@ -69,7 +71,7 @@ def arguments_of(call: Call) -> dict[str, Any]:
 
 
 def tokens_of(say: Say, request: Request) -> tuple[int, int]:
-    """(input, output) tokens: as scripted, or about four characters each."""
+    """The (input, output) tokens: as scripted, or one for about four characters."""
     if say.usage is not None:
         return say.usage
     size = (
@@ -79,7 +81,7 @@ def tokens_of(say: Say, request: Request) -> tuple[int, int]:
 
 
 def failure_headers(fail: Fail) -> dict[str, str]:
-    """The headers of an error: its own and Retry-After.
+    """The headers of an error: its own headers and Retry-After.
 
     >>> failure_headers(Fail(429, retry_after=2))
     {'Retry-After': '2'}
