@@ -140,7 +140,7 @@ def tables(found: dict[str, dict[str, list[Outcome]]]) -> str:
             cells += [f"{sum(o.valid for o in outcomes)} of {len(outcomes)}", f"{sum(o.calls for o in outcomes)}"]
             cells += [f"{sum(o.tokens for o in outcomes):,}"]
         lines.append("| " + " | ".join([f"**{name}**" if name == "trueup" else name, *cells]) + " |")
-    lines += ["", "Calls for each failure, where the model improves; `–` where no valid value came:", ""]
+    lines += ["", "Calls for each failure if the model improves; `–` means that no valid value came:", ""]
     lines += ["| failure | " + " | ".join(found) + " |", "|---" * (len(found) + 1) + "|"]
     for at, case in enumerate(CASES):
         each = [ways["improves"][at] for ways in found.values()]

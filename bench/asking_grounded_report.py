@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 
 def tables(result: dict[str, Any]) -> str:
-    """The whole of the figures."""
+    """All figures."""
     rows, about = result["rows"], result["about"]
     versions = ", ".join(
         f"{name} {about['versions'][name]}" for name in ("trueup", "xllamacpp") if name in about["versions"]
@@ -27,7 +27,7 @@ def tables(result: dict[str, Any]) -> str:
         "",
         *_judged(rows, found, calls),
         "",
-        "The same by value, where the right one is known and the right tool was called:",
+        "The same by value, if the right one is known and the right tool was called:",
         "",
         *_by_kind(rows),
         "",
@@ -116,7 +116,7 @@ def blind(again: dict[str, Any]) -> dict[str, Any]:
 
 
 def unjudged(again: dict[str, Any]) -> dict[str, Any]:
-    """Plain `ask` again, with the next seed, for as many requests as the loop with evidence took; the last valid reply is taken as it is."""
+    """Plain `ask` again, with the next seed, for as many requests as the loop with evidence took; the last valid reply is the outcome."""
     attempts = again["seeds"][: again["evidence"]["requests"]]
     valid = [one for one in attempts if one["valid"]]
     return {
@@ -146,7 +146,7 @@ def _asked_again(groups: list[tuple[str, list[Row]]]) -> list[str]:
         for label, end in ENDS.items():
             if "which value" in label and not all("told" in row for row in rows):
                 continue
-            # Where grounding accepts the reply, all of them end alike.
+            # If grounding accepts the reply, all of them end in the same way.
             ends = [end(row) if row["asked again"] else row["judged"]["plain"] for row in rows]
             right = sum(one["valid"] and one["right"] for one in ends)
             valid = sum(one["valid"] for one in ends)

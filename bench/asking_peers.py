@@ -1,4 +1,4 @@
-"""How the peers are asked: instructor and pydantic-ai, each with the schema in words, and with the schema enforced where the server supports it.
+"""How the peers are asked: instructor and pydantic-ai, each with the schema in words, and with the schema enforced if the server supports it.
 
 An arm takes a task and gives (value, why not); it may ask three times in all.
 """

@@ -9,7 +9,7 @@ FREE = [
     ("whole recovery", "**trueup**, recovery alone"),
     ("whole", "**trueup**, the loop, `repair: whole`"),
     ("fields", "**trueup**, the loop, `repair: fields`"),
-    ("held", "**trueup**, the loop as shipped: the schema enforced where the server supports it"),
+    ("held", "**trueup**, the loop as shipped: the schema enforced if the server supports it"),
     ("instructor", "instructor, MD_JSON (tools: TOOLS)"),
     ("pydantic-ai", "pydantic-ai, PromptedOutput (tools: ToolOutput)"),
 ]

@@ -168,7 +168,7 @@ def page(rows: list[Row], told: dict[str, Any], replies: int) -> str:
         f"One run, side by side: CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs",
         f"(load {os.getloadavg()[0]:.1f} at the end). CPU time includes all processes; each figure is the best of the turns.", "",
         f"A store of SQLite holds {replies:,} replies of 20 fields (1 KB): 80 % are clean, 20 % are broken in five ways. They were recorded",
-        "under a third contract, so that both contracts must judge every reply; where one is the recorded one, its verdicts are not made",
+        "under a third contract, so that both contracts must judge every reply; if one is the recorded one, its verdicts are not made",
         f"again. {told['newly_refused']:,} replies flip, in {told['tests']['clustered']['clusters']:,} conversations.", "",
         "| what | CPU s | wall s | CPU µs a reply | replies/s |", "|---|--:|--:|--:|--:|",
         *(f"| {row.name} | {row.cpu:.2f} | {row.wall:.2f} | {1e6 * row.cpu / replies:.1f} | {replies / row.wall:,.0f} |" for row in rows), "",
