@@ -208,7 +208,7 @@ def test_words_can_be_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        ({"repiar": "x"}, "no template is called 'repiar'"),
+        ({"repiar": "x"}, "unknown template 'repiar'"),
         ({"repair": "{secret}"}, "repair names {secret}"),
         ({"repair": 5}, "repair is a text"),
         ({"hints": "x"}, "hints is a mapping"),

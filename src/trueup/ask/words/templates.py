@@ -155,7 +155,7 @@ def _checked(given: Mapping[str, Any], where: str) -> tuple[dict[str, str], dict
             continue
         if name not in KNOWN:
             raise WordsError(
-                f"words {where}: no template is called {name!r}; there are {', '.join([*KNOWN, *_TABLES])}"
+                f"words {where}: unknown template {name!r}; known templates are {', '.join([*KNOWN, *_TABLES])}"
             )
         if not isinstance(value, str):
             raise WordsError(f"words {where}: {name} is a text")
