@@ -74,8 +74,8 @@ def _step() -> Shape:
             default=SCOPES[0],
         ),
         "prompt_template": said(TEXT, "The file of its template, if prompts.templates has none for it."),
-        "provider": said({"enum": [*NAMES, None]}, f"The provider to ask, if not that of api. {asking}"),
-        "model": said({"type": ["string", "null"]}, f"The model to ask, if not that of api. {asking}"),
+        "provider": said({"enum": [*NAMES, None]}, f"The provider to ask; by default the one in api. {asking}"),
+        "model": said({"type": ["string", "null"]}, f"The model to ask; by default the one in api. {asking}"),
         "temperature": said(TEMPERATURE, f"The temperature of its requests. {asking}"),
         "max_tokens": said(TOKENS, f"The limit for one reply. {asking}"),
         "mode": said({"enum": [*MODES, None]}, f"How the provider is made to follow the schema. {asking}"),
@@ -116,7 +116,7 @@ def _api() -> Shape:
     retry = {
         "max_attempts": said(
             _number("api", "retry", "max_attempts", whole=True),
-            "How many times a unit is asked about at most, the first time included.",
+            "The highest number of requests about a unit, including the first one.",
         ),
         "initial_delay_seconds": said(
             _number("api", "retry", "initial_delay_seconds"), "Seconds before a failed call is repeated."
@@ -160,7 +160,7 @@ def _api() -> Shape:
             _number("api", "max_inflight_batches", whole=True), "How many batches may wait at the provider."
         ),
         "poll_interval_seconds": said(
-            _number("api", "poll_interval_seconds"), "Seconds between two looks at the batches that are waited for."
+            _number("api", "poll_interval_seconds"), "Seconds between two checks of the waiting batches."
         ),
         "subprocess_timeout_seconds": said(
             _number("api", "subprocess_timeout_seconds"), "Seconds for one run of a script."
@@ -171,7 +171,7 @@ def _api() -> Shape:
         "prices": {
             "type": ["object", "null"],
             "additionalProperties": {"$ref": "#/$defs/Price"},
-            "description": "The price of each model, with `*` for any other one; by default list prices.",
+            "description": "The price of each model, with `*` for all others; by default list prices.",
         },
         "replay": or_null(_part("Replay", "Recorded replies, for the provider replay.", replay)),
     }  # fmt: skip
@@ -248,7 +248,7 @@ def file_schema() -> Shape:
     steps = said({"type": "array", "items": {"$ref": "#/$defs/Step"}, "minItems": 1}, "The steps, in order.")
     version: Shape = {"type": ["string", "number"]}
     pipeline = {
-        "name": said(TEXT, "The name of the pipeline; by default that of its folder."),
+        "name": said(TEXT, "The name of the pipeline; by default the name of its folder."),
         "version": said(version, "Your own version of the pipeline."),
         "steps": steps,
     }
@@ -284,7 +284,7 @@ def file_schema() -> Shape:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **mapping("trueup pipeline", "Steps that units are taken through.", top, required=[*SECTIONS]),
+        **mapping("trueup pipeline", "The steps for the units of a pipeline.", top, required=[*SECTIONS]),
         "$defs": {
             "Step": _step(),
             "Rules": parts.RULES["anyOf"][1],
