@@ -204,7 +204,7 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
             continue
         if task.calls and (name in {"instructor held", "pydantic-ai held"} or "unshown" in name):
             continue
-        if "unshown" in name and task.id[-1] not in "12":  # two of five tell enough
+        if "unshown" in name and task.id[-1] not in "12":  # two of five are enough
             continue
         made, requests, tokens, seconds = measured(front, run, task)
         if name in GROUNDED:
@@ -238,7 +238,7 @@ def main() -> None:
         help="some of whole, fields, held, judged, asked again, told, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
     )
     parser.add_argument("--json", type=Path, help="keep every outcome here, and resume from the kept ones")
-    parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run again")
+    parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run")
     parser.add_argument("--markdown", type=Path, help="write the tables into this page, between its two marks")
     options = parser.parse_args()
     result = (
@@ -253,7 +253,7 @@ def main() -> None:
 
 
 def sections(result: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The tables of what was asked, each with its marks on the page."""
+    """The tables of the ways that were run, each with its marks on the page."""
     rows = result["rows"]
     if all("pydantic-ai" in row for row in rows):
         yield asking_report.tables(result), asking_report.MARKS

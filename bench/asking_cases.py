@@ -1,6 +1,6 @@
 """Twenty typical failures of a model server, and a server that plays them: the cases of `asking_failures.py`.
 
-The model improves when it is asked again, or gives the same reply for ever. Calls and tokens are counted here, for everybody alike.
+The model improves when it is asked again, or always gives the same reply. Calls and tokens are counted here, in the same way for every library.
 """
 
 import json
@@ -28,7 +28,7 @@ class Order(BaseModel):
 
 
 class Case(NamedTuple):
-    """A failure: what it is called, and the step that the server takes while the model does no better."""
+    """A failure: its name, and the step of the server until the model improves."""
 
     name: str
     step: Any
@@ -63,7 +63,7 @@ CASES = (
 
 
 class Server:
-    """Answers every request of a case and counts calls and tokens: a token for four bytes of what the model would read or write."""
+    """Answers every request of a case and counts calls and tokens: one token for every four bytes that the model would read or write."""
 
     def __init__(self) -> None:
         self.case, self.stubborn = CASES[0], False
@@ -86,7 +86,7 @@ class Server:
 
 
 def is_valid(made: Any) -> bool:
-    """Whether a library made the order out of what the server sent; a line break that the model wrote is part of its value."""
+    """Whether a library read the order from the server's reply; a line break that the model wrote is part of its value."""
     if not isinstance(made, Order):
         return False
     note = " ".join((made.note or "").split())

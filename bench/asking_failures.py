@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="write the tables into this page, between its two marks")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)  # what the peers log about each failure is expected here
+    logging.disable(logging.CRITICAL)  # the peers' log lines about each failure are expected here
     text = tables(measure())
     if options.markdown:
         asking_report.put(options.markdown, text, MARKS)

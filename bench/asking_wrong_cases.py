@@ -66,7 +66,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Case(NamedTuple):
-    """A prompt, what is wrong with the first reply, the right value and the wrong one."""
+    """A prompt, the mistake in the first reply, the right value and the wrong one."""
 
     lang: str
     kind: str

@@ -2,7 +2,7 @@
 
 python bench/backtest.py [--replies N] [--turns N] [--markdown PAGE]
 
-A store of SQLite holds replies of 20 fields (1 KB), 80 % clean and 20 % broken in five ways, recorded under a third contract, so that
+An SQLite store has replies of 20 fields (1 KB), 80 % clean and 20 % broken in five ways, recorded under a third contract, so that
 both contracts must judge every reply. Times are CPU time of all processes together, and wall time.
 """
 
@@ -167,7 +167,7 @@ def page(rows: list[Row], told: dict[str, Any], replies: int) -> str:
         "<!-- Written by `python bench/backtest.py --markdown docs/benchmarks-backtest.md`. -->", "",
         f"One run, side by side: CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs",
         f"(load {os.getloadavg()[0]:.1f} at the end). CPU time includes all processes; each figure is the best of the turns.", "",
-        f"A store of SQLite holds {replies:,} replies of 20 fields (1 KB): 80 % are clean, 20 % are broken in five ways. They were recorded",
+        f"An SQLite store has {replies:,} replies of 20 fields (1 KB): 80 % are clean, 20 % are broken in five ways. They were recorded",
         "under a third contract, so that both contracts must judge every reply; if one is the recorded one, its verdicts are not made",
         f"again. {told['newly_refused']:,} replies flip, in {told['tests']['clustered']['clusters']:,} conversations.", "",
         "| what | CPU s | wall s | CPU µs a reply | replies/s |", "|---|--:|--:|--:|--:|",

@@ -9,7 +9,7 @@ Result = dict[str, Any]
 
 
 def dialogue(rounds: int) -> Result:
-    """One check of each kind, in CPU µs; what a contract costs to compile; 10 MB at once."""
+    """One check of each kind, in CPU µs; the cost of compiling a contract; 10 MB at once."""
     from trueup.checks.reply import compile_reply
 
     states, replies = state(rounds), reply(rounds)

@@ -30,7 +30,7 @@ _WAYS = ("ask", "ask_stream")
 def ending(rounds: int) -> Result:
     """Milliseconds after the deadline and after the cancellation."""
     rows: dict[str, Any] = {}
-    gc.disable()  # in a process with this many SDKs a collection takes longer than what is measured
+    gc.disable()  # in a process with so many SDKs, a garbage collection takes longer than the measured work
     try:
         for name in (*KINDS, *_PLAIN):
             gc.collect()
@@ -50,7 +50,7 @@ def _worst(name: str, way: str, what: str, rounds: int) -> float:
 
 
 def _by_deadline(name: str, way: str, fault: Any) -> float:
-    """Milliseconds from the deadline to the answer, the start of the ask being that of the loop."""
+    """Milliseconds from the deadline to the answer; the ask starts when its loop starts."""
     with ScriptedServer([_REPLY], then=fault) as server:
         began, ended, answer = _asked(name, way, server, Policy(models=("m",), deadline=_BEFORE), None)
     assert answer.reason == "deadline", (name, way, answer)

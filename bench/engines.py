@@ -94,7 +94,7 @@ def main() -> None:
         work(0.02)
         return
     if args.older is None or not (args.older / "trueup").is_dir():
-        parser.error("give the folder that holds the older version's `trueup` package")
+        parser.error("give the folder with the older version's `trueup` package")
     old, new = measured(args.older, args.rounds, HERE)
     lines = ["| reply | older µs | this µs | ratio |", "|---|---:|---:|---:|"]
     for name in [*new]:

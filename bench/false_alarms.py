@@ -112,11 +112,11 @@ def errors(part: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--markdown", type=Path, help="the page whose figures are rewritten")
+    parser.add_argument("--markdown", type=Path, help="the page to write the figures into")
     parser.add_argument(
         "--errors",
         choices=["first", "second", "third", "fourth", "fifth", "sixth"],
-        help="show what the contract gets wrong in one part",
+        help="show the contract's errors in one part",
     )
     options: Any = parser.parse_args()
     if options.errors:

@@ -133,7 +133,7 @@ def main() -> int:
     parser.add_argument("--one-core", action="store_true", help="on one core")
     parser.add_argument("--repeat", type=int, default=1, help="how often each command is run")
     parser.add_argument("--log", type=Path, default=Path(tempfile.gettempdir()) / "trueup-fresh.log")
-    parser.add_argument("--markdown", type=Path, help="the page whose table is written")
+    parser.add_argument("--markdown", type=Path, help="the page to write the table into")
     options = parser.parse_args()
     rows = []
     failed = False
@@ -143,7 +143,7 @@ def main() -> int:
         print("  ".join(figure.row()), flush=True)
     if options.markdown:
         write(options.markdown, rows)
-    print(f"what the commands printed: {options.log}")
+    print(f"output of the commands: {options.log}")
     return int(failed)
 
 

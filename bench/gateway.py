@@ -138,7 +138,7 @@ def figures(found: dict[str, dict[str, list[Load]]]) -> Result:
 
 
 async def soak(port: int, pid: int, minutes: float, most: float) -> Result:
-    """80 % of what it can do, for so many minutes: errors, times and memory."""
+    """80 % of its highest load, for the given minutes: errors, times and memory."""
     connections, until = 16, time.monotonic() + minutes * 60
     pace = connections / (0.8 * most)
     memory, times, errors = [], [], 0

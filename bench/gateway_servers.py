@@ -58,7 +58,7 @@ EVENTS = [
 
 
 async def lifespan(receive: Any, send: Any, opened: Any = None, closed: Any = None) -> None:
-    """Answer what a server asks before and after everything else."""
+    """Answer the first and last messages of a server."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

@@ -157,7 +157,7 @@ def tables(tally: Tally) -> str:
 
 
 def excerpt(case: Case, one: Outcome) -> str:
-    """The text around the place where a leaf is said."""
+    """The text around the place of a leaf."""
     text = case.document.text
     at = text.find(one.said) if one.said else 0
     return " ".join(text[max(0, at - 70) : at + len(one.said) + 70].split())

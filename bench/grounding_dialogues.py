@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 GROUNDED = ("exact", "normalized", "fuzzy")
 DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-NUMBERS = {  # a number may be said in another language than the value: any of these counts
+NUMBERS = {  # a number may be in another language than the value: any of these counts
     at: frozenset(words.split("|")) for at, words in enumerate(
         "zero|cero|null|零 one|un|una|uno|ein|eine|eins|einen|une|一|single|me|myself two|dos|zwei|deux|due|dois|两|二|couple|double|both three|tres|drei|trois|tre|三"
         " four|cuatro|vier|quatre|quattro|四 five|cinco|fünf|cinq|cinque|五 six|seis|sechs|sei|六 seven|siete|sieben|sept|sette|七"
@@ -39,7 +39,7 @@ Slots = dict[tuple[str, ...], Any]
 
 
 class Dialogue(NamedTuple):
-    """One dialogue: where it is from, who says what, and what was annotated."""
+    """One dialogue: its corpus, its turns with their speakers, and its annotations."""
 
     corpus: str
     language: str
@@ -79,7 +79,7 @@ def _flat(value: Any, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
 
 
 def read_frames(path: Path, corpus: str) -> Iterator[Dialogue]:
-    """Schema-Guided Dialogue and MultiWOZ 2.2: the last state of each service is what was annotated."""
+    """Schema-Guided Dialogue and MultiWOZ 2.2: the annotation is the last state of each service."""
     for row in json.loads(path.read_text("utf-8")):
         turns, slots = [], {}
         for turn in row["turns"]:

@@ -15,7 +15,7 @@ Number = int | float
 
 
 def plain(value: Number, place: Locale, places: int | None = None, group: str | None = "") -> str:
-    """The number with the locale's decimal point; `group` "" is none, None the locale's."""
+    """The number with the locale's decimal point; `group` "" means none, None means the locale's."""
     text = f"{value:,.{places}f}" if places is not None else f"{value:,}"
     whole, _, rest = text.partition(".")
     whole = whole.replace(",", place.group if group is None else group)

@@ -1,4 +1,4 @@
-"""LangExtract's aligner on the same values and sources, as a peer: how many values it aligns, and what it costs.
+"""LangExtract's aligner on the same values and sources, as a peer: how many values it aligns, and how long it takes.
 
 It was built for verbatim extractions, so it is measured twice: with the values as in JSON, and with the words of the text in
 their place. Any alignment counts as grounded, none as flagged. It has no notion of records or prompts, so these mistakes are left out.

@@ -1,4 +1,4 @@
-"""Invented records with known values: a language, a half and a seed enter, a record whose leaves know their kind leaves.
+"""Invented records with known values: takes a language, a half and a seed, and returns a record with the kind of each leaf.
 
 The words come from `data/grounding/<language>.txt`. Names are drawn from lists of first and last names, so nobody in particular is
 meant. Each leaf is said once, in a surface form that is drawn when the text is made.
@@ -278,7 +278,7 @@ class Maker:
 
 
 def quotation(template: str, which: int) -> str:
-    """The quotation as it was said (0), or with its word altered (1)."""
+    """The original quotation (0), or the quotation with one word altered (1)."""
     head, _, rest = template.partition("{")
     word, _, tail = rest.partition("}")
     return head + word.split("|")[which] + tail

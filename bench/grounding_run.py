@@ -73,7 +73,7 @@ def schema_of(value: Any, leaves: Sequence[Leaf], *, formats: bool) -> dict[str,
 
 
 def option_of(leaves: Sequence[Leaf]) -> Any:
-    """`True`, or the fields and the quotations where there are any."""
+    """`True`, or the fields and the quotations, if there are any."""
     patterns = list(dict.fromkeys(re.sub(r"\[\d+\]", "[]", leaf.path)[2:] for leaf in leaves))
     quotes = [pattern for pattern in patterns if pattern.rsplit(".", 1)[-1] == "quote"]
     return {"fields": patterns, "quotations": quotes, "level": "error"} if quotes else True

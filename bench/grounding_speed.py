@@ -54,7 +54,7 @@ def measure() -> dict[str, Any]:
             contract, reply = _contract(values), json.dumps(values, ensure_ascii=False)
             contract.check(
                 reply, {"source": source[:1000]}
-            )  # what is loaded at the first use is not what a check costs
+            )  # loading at the first use is not part of the cost of a check
             times: dict[str, list[float]] = {"fresh": [], "known": []}
             for turn in range(REPEATS[size]):
                 context = {"source": f"{source}\n({turn})"}

@@ -64,7 +64,7 @@ def measured(shapes: list[Shape], divisor: int) -> Iterator[Figure]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a twentieth of each size, to see that it runs")
-    parser.add_argument("--only", default="", help="families whose title has this word")
+    parser.add_argument("--only", default="", help="families with this word in their title")
     parser.add_argument("--markdown", type=Path, help="write the tables as a page here")
     options = parser.parse_args()
     about = f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}."

@@ -48,7 +48,7 @@ def loop(rounds: int) -> Result:
         "the estimate alone, a request of 20 KB": lambda: estimate(large),
     }
     for call in calls.values():
-        call()  # what is loaded at the first use is not what an ask costs
+        call()  # loading at the first use is not part of the cost of an ask
     try:
         times = race(calls, rounds)
     finally:

@@ -52,7 +52,7 @@ class Tried(NamedTuple):
 
 
 def clinic() -> list[tuple[str, LabelledReply]]:
-    """The replies of the study, each with its part; `refused` is what the rule `booked` of the clinic's contract says."""
+    """The replies of the study, each with its part; `refused` is the verdict of the rule `booked` of the clinic's contract."""
     from ruamel.yaml import YAML
 
     spec = YAML(typ="safe").load(CLINIC_FILE.read_text("utf-8"))["states"]
@@ -155,7 +155,7 @@ SIMULATED = ((80, 20), (200, 10), (1000, 4))  # labels, worlds
 
 
 def simulated(labels: int, world: int) -> float:
-    """The calibration error of a model in a world where the probability of each reply to be good is known."""
+    """The calibration error of a model if the probability that each reply is good is known."""
     chance = random.Random(world)
     vocabulary = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=5)) for _ in range(400)]
     weights = [chance.gauss(0, 2) if chance.random() < 0.15 else 0.0 for _ in vocabulary]

@@ -195,7 +195,7 @@ _MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "|`*_<>[]{}\\#&"})
 
 
 def markdown_table(head: list[str], rows: Rows) -> str:
-    """A table for a page, every cell shown as it is."""
+    """A table for a page, with every cell unchanged."""
     cells = [[cell.translate(_MARKS) for cell in row] for row in rows]
     return "\n".join(
         [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in cells)]

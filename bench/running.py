@@ -53,7 +53,7 @@ def running(rounds: int) -> Result:
         "arun": lambda: runner.run(contract.arun(amodel, asked)),
     }
     for call in calls.values():
-        call()  # what is loaded at the first use is not what a turn costs
+        call()  # loading at the first use is not part of the cost of a turn
     try:
         times = {name: took / TURNS for name, took in race(calls, rounds).items()}
     finally:

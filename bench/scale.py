@@ -279,7 +279,7 @@ def against_reality(runs: list[tuple[str, float, float]]) -> str:
 
 
 def sections(stored: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The tables, by the name of their place in the page; all follow from what is stored."""
+    """The tables, by the name of their place in the page; all are computed from the stored parameters."""
     p = Parameters(**stored["parameters"])
     yield "parameters", model.parameters(p)
     yield "table", model.table(p)
@@ -297,7 +297,7 @@ def written(page: str, name: str, text: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="what a sift costs, stage by stage")
+    parser = argparse.ArgumentParser(description="the cost of a sift, stage by stage")
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--no-measure", action="store_true", help="take the stored parameters")
     parser.add_argument("--store", action="store_true", help="keep the parameters in bench/data/scale.json")

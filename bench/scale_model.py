@@ -1,6 +1,6 @@
 """The cost of a sift, stage by stage, from parameters that `bench/scale.py` measured; nothing is measured here.
 
-The parameters and a setup (how many machines, of what kind) enter; the seconds of each stage leave, and what holds the run up.
+The parameters and a setup (how many machines, of what kind) enter; the seconds of each stage leave, and the stage that limits the run.
 """
 
 import json
@@ -123,7 +123,7 @@ def judge_seconds(p: Parameters, shares: tuple[float, float, float] = SHARES) ->
 
 
 def predict(p: Parameters, replies: int, setup: Setup, shares: tuple[float, float, float] = SHARES) -> Cost:
-    """The model: what a sift of so many replies costs there."""
+    """The model: the cost of a sift of this many replies."""
     ranges = ranges_of(p, replies)
     out = replies * p.part
     sent = 0.0 if setup.shared or not setup.ray else out

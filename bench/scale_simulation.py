@@ -1,6 +1,6 @@
 """A run in small, event by event: ranges of unequal length, cores that take them, nodes that die and come back, one driver.
 
-It knows what the model of `bench/scale_model.py` leaves out: queues, chance, the last range, failures. Nothing is measured; the same
+It includes everything that the model in `bench/scale_model.py` leaves out: queues, chance, the last range, failures. Nothing is measured; the same
 seed gives the same run.
 """
 

@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 def ordinary(replies: list[Path], rng: random.Random) -> dict[str, list[str]]:
-    """Texts that a check has no cause to complain about, by where they are from."""
+    """Texts in which a check should find nothing, by their source."""
     site = Path(sysconfig.get_paths()["purelib"])
     library = Path(sysconfig.get_paths()["stdlib"])
     made: dict[str, Callable[[], Iterator[str]]] = {
@@ -294,7 +294,7 @@ def alarms(texts: dict[str, list[str]], examples: list[str]) -> Iterator[Row]:
 
 
 def recall(texts: dict[str, list[str]], rng: random.Random, examples: list[str]) -> Iterator[Row]:
-    """How often each check finds what is there."""
+    """How often each check finds a real case."""
     made = {"no_secrets": secret, "no_email": email, "no_card": card, "no_iban": iban}
     for name, make in made.items():
         look = looks(name)

@@ -148,7 +148,7 @@ def measure(folder: Path, lines: int, turns: int, *, ray: bool) -> list[Row]:
 
 
 def measure_small(folder: Path, lines: int, turns: int) -> list[Row]:
-    """The second shape: short replies, where everything but the judging itself weighs most."""
+    """The second shape: short replies, for which the work around judging matters most."""
     few = max(lines // 10, 10)
     files = {
         "clean": (lines, 0.0, (0,), 0), "10 % broken": (lines, 0.1, range(5), 0), "all coerced": (few, 1.0, (COERCED,), 0),
@@ -182,7 +182,7 @@ def measure_small(folder: Path, lines: int, turns: int) -> list[Row]:
 
 
 def _keep_best(best: dict[str, Row], row: Row) -> None:
-    """Keep the least CPU time and the least wall time of what was measured under a name."""
+    """Keep the lowest CPU time and the lowest wall time of each name."""
     before = best.get(row.name, row)
     best[row.name] = min(row, before, key=lambda one: one.cpu)._replace(wall=min(row.wall, before.wall))
 

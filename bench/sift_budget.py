@@ -1,4 +1,4 @@
-"""Where the time of a line goes: each step of a worker's loop by itself, over the lines of one file, best of several.
+"""The time for each step of a line: every step of a worker's loop alone, over the lines of one file, best of several.
 
 The steps are timed hot, one after the other; in the loop each finds the cache used by the others, so the whole takes more.
 """
@@ -59,7 +59,7 @@ def of_clean(path: Path) -> Steps:
         ("write its value for the record", micro(dumps, values)),
         ("see that no key was lost: count the quotes", micro(_quotes, zip(texts, again, strict=True))),
         ("schema", micro(contract._is_valid, values)),
-        ("see that no `5.0` stands for an integer", micro(contract._integral, values)),
+        ("make sure that `5.0` does not replace an integer", micro(contract._integral, values)),
         ("three rules", micro(lambda value: contract.meaning.keeps_rules(value, fields), values)),
         ("the record", micro(_record, zip(lines, again, strict=True))),
         ("the id", micro(_id, (row.unit_id for row in rows))),

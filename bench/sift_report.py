@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 Steps = list[tuple[str, float]]
 Kinds = list[tuple[str, float, float, float]]
-Target = tuple[str, float, float, bool]  # what is aimed at, what was measured, the goal, and whether less is better
+Target = tuple[str, float, float, bool]  # the name of the target, the measurement, the goal, and whether less is better
 
 
 class Row(NamedTuple):

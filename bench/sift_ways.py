@@ -1,4 +1,4 @@
-"""The comparisons for sifting: the files, a loop by hand, and the source system's way, each inside this process.
+"""The comparisons for sifting: the files, a hand-written loop, and the source system's way, each inside this process.
 
 The floor is what a careful person would write for clean replies: orjson, jsonschema-rs, the rules as Python, records written;
 no recovery, no resume, no checks of the lines themselves.
@@ -49,7 +49,7 @@ SOURCE_FUNCTIONS = frozenset(
 
 
 class Shape(NamedTuple):
-    """Replies of one form: their contract, a value for each number, the field that is given a wrong type, and the loop by hand."""
+    """Replies of one form: their contract, a value for each number, the field that is given a wrong type, and the hand-written loop."""
 
     name: str
     schema: dict[str, Any]

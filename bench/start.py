@@ -48,7 +48,7 @@ _TIMED = "import time\n{before}\nstart = time.process_time()\n{code}\nprint((tim
 
 
 def start(rounds: int) -> Result:
-    """The least CPU milliseconds of every row; None where something is not installed."""
+    """The lowest CPU milliseconds of every row; None if a library is not installed."""
     spent: dict[str, list[float | None]] = {}
     for turn in range(rounds + 1):
         for name, row in ROWS.items():

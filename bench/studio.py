@@ -38,7 +38,7 @@ FILTERS = {
     "text, common": "text=Porto", "text, rare": "text=needle", "text, not there": "text=zzzzqqqq", "model and code": "model=large-1&code=V002", "rare model and refused": "model=rare-model&ok=false",
     "state, tenant and outcome": "state=PAYMENT&tenant=tenant-7&outcome=repaired",
 }  # fmt: skip
-# Until the attribute is there that says "this verdict is about what is in the editors".
+# Wait for the attribute that says "this verdict is about the text in the editors".
 TYPING = """async (text) => {
   const place = document.querySelector('[data-judged], .try');
   const found = [];

@@ -1,6 +1,6 @@
 """The CPU time and memory of a command with every process that it starts, Ray's among them, which no parent waits for.
 
-They are known by a mark in their environment and looked at several times a second; what a process does after the last look is missed.
+They have a mark in their environment and are measured several times a second; work after the last measurement is missed.
 """
 
 import os
@@ -24,7 +24,7 @@ class Used(NamedTuple):
 
 
 def used_by(command: list[str], ends: tuple[int, ...] = (0,)) -> Used:
-    """Run a command; what it and all it started used. `ends` are the exit codes of a command that did its work."""
+    """Run a command, and return the resources that it and its children used. `ends` are the exit codes of success."""
     mark = uuid.uuid4().hex
     seen: dict[int, tuple[float, float]] = {}
     couriers: set[int] = set()

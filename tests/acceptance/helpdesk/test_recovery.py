@@ -84,7 +84,7 @@ REPAIRED = [
     ('{"server": "a", "mode": "fast",\n}', {"server": "a", "mode": "fast"}, ["S001"]),
     ('"server": "a"', {"server": "a"}, ["F007"]),
     ('"server": "a", "mode": "fast"', {"server": "a", "mode": "fast"}, ["F007"]),
-    # what the document's repairs, each tried alone, cannot do
+    # beyond the document's repairs, which are tried one at a time
     ("{'server': 'a',}", {"server": "a"}, None),
     ("{'server': \"the desk's\"}", {"server": "the desk's"}, None),
     ('{server: "a"}', {"server": "a"}, None),

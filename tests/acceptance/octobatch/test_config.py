@@ -27,7 +27,7 @@ CONFIG, SCHEMA, TEMPLATE = "npc/config.yaml", "npc/schemas/score.json", "npc/tem
 
 
 class Fault(NamedTuple):
-    """A change that makes a fault: in `file`, `old` becomes `new`; the fault is found in `there`, where `at` begins."""
+    """A change that causes a fault: in `file`, `old` becomes `new`; the fault is found in `there`, where `at` begins."""
 
     file: str
     old: str

@@ -95,7 +95,7 @@ BESIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"response": {"score": 5}, "result": {"score": 6}}, {"score": 5, "result": {"score": 6}}),  # two envelopes
     ({"response": {"score": 5}, "result": None}, {"score": 5, "result": None}),
     ({"score": "high", "response": {"score": 5}}, {"score": 5}),  # the reply wins over a field of the same name
-    ({"score": 1, "response": 7}, {"score": 1, "response": 7}),  # not an envelope: it holds no object
+    ({"score": 1, "response": 7}, {"score": 1, "response": 7}),  # not an envelope: it contains no object
     ({"score": 1, "response": None}, {"score": 1, "response": None}),
     ({"response": {"score": 5, "unit_id": "x", "note": 1}}, {"score": 5, "note": 1}),  # the unit keeps its id
 ]
@@ -287,7 +287,7 @@ def start(folder: Path, *args: str, stdin: Any = subprocess.PIPE) -> subprocess.
 def piped(
     folder: Path, first_limit: tuple[str, ...], second_limit: tuple[str, ...]
 ) -> tuple[int | None, int, list[str]]:
-    """Both phases in a pipe whose input stays open: how the first one ended, if it did, and the second, and their output."""
+    """Both phases in a pipe whose input stays open: how the first one ended, if it did, how the second one ended, and their output."""
     good = {"unit_id": "a", "personality_consistency": 1, "mood_responsiveness": 1, "tone": "warm"}
     first = start(folder, "schema", "npc/schemas/score.json", *first_limit)
     second = start(folder, "rules", "npc/config.yaml", "--step", "score", *second_limit, stdin=first.stdout)
