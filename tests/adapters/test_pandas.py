@@ -116,4 +116,4 @@ def test_a_bug_in_a_check_names_the_row() -> None:
 
     with pytest.raises(KeyError) as caught:
         pd.Series(["a", "b"], index=["first", "second"]).trueup.check(Contract(checks=[boom]))
-    assert any("in the row 'second'" in note for note in caught.value.__notes__)
+    assert any("in row 'second'" in note for note in caught.value.__notes__)

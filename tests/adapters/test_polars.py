@@ -106,4 +106,4 @@ def test_a_bug_in_a_check_names_the_row() -> None:
 
     with pytest.raises(KeyError) as caught:
         pl.Series(["a", "b"]).trueup.check(Contract(checks=[boom]))
-    assert any("in the row 1 " in note for note in caught.value.__notes__)
+    assert any("in row 1 " in note for note in caught.value.__notes__)

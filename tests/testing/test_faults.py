@@ -242,7 +242,7 @@ def test_many_requests_over_one_connection() -> None:
 
 def test_a_server_starts_once_and_may_be_closed_twice() -> None:
     server = ScriptedServer([Fail(503)]).start()
-    with pytest.raises(RuntimeError, match="running already"):
+    with pytest.raises(RuntimeError, match="already running"):
         server.start()
     assert ask(server).status_code == 503
     server.close()

@@ -258,7 +258,7 @@ _TABLE = (
     Misbehaviour("filtered", "no text, stopped by a content filter", _always(Say("", finish="filter"))),
     Misbehaviour("wrong-tool", "a call to a tool that does not exist", _calls(Call("launch_rocket", {}))),
     Misbehaviour("wrong-arguments", "a call with arguments that do not fit", lambda say: replace(say, calls=tuple(replace(call, arguments={"surprise": []}) for call in say.calls))),
-    Misbehaviour("broken-arguments", "a call with arguments that are not JSON(", lambda say: replace(say, calls=tuple(replace(call, arguments=call.text[:-1] + '")') for call in say.calls))),
+    Misbehaviour("broken-arguments", "a call with arguments that are not JSON", lambda say: replace(say, calls=tuple(replace(call, arguments=call.text[:-1] + '"') for call in say.calls))),
     Misbehaviour("same-call-ids", "two calls with one id", _same_ids),
     Misbehaviour("repeats-itself", "a text that repeats one word until the token limit", _text(_looping, finish="length", piece=120)),
     Misbehaviour("huge", "a valid reply after 300 KB of blanks", lambda say: replace(say, text=" " * 300_000 + (say.text or ""), piece=8192)),

@@ -75,7 +75,7 @@ def infer(sources: tuple[str, ...], **options: Any) -> int:
     tools.
 
     Each line of the draft has a comment with its evidence. A share of the replies is held out, and constraints that
-    refuse them are relaxed until 99 % pass. Exit code 0: drafted, 1: drafted, but fewer than 99 % of the held-out
+    refuse them are relaxed until 99% pass. Exit code 0: drafted, 1: drafted, but fewer than 99% of the held-out
     replies pass, 2: the command or a source is wrong, or there is nothing to draft from.
 
     \b

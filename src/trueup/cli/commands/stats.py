@@ -41,7 +41,7 @@ def stats(
 ) -> None:  # fmt: skip
     """Show failure and retry rates by model, with the reasons.
 
-    Prints a warning to stderr for each model that needed a retry for more than 20 % of its requests.
+    Prints a warning to stderr for each model that needed a retry for more than 20% of its requests.
 
     \b
       trueup stats --store s.db --since 24h

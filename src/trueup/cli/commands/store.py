@@ -55,10 +55,10 @@ def info(url: str, *, as_json: bool) -> None:
 )
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def backup(url: str, path: Path, *, force: bool) -> int:
-    """Back up a store, SQLite or PostgreSQL, into one file, even while it is in use.
+    """Back up a store into one file, even while it is in use.
 
-    The file is checked before it gets its final name. Exit code 1: it was written, but the quota does not agree with
-    its ledger.
+    The store may be SQLite or PostgreSQL. The file is checked before it gets its final name. Exit code 1: it was
+    written, but the quota does not agree with its ledger.
 
     \b
       trueup store backup --store verdicts.db --to verdicts-monday.db
@@ -158,9 +158,10 @@ def _days(given: str) -> float | None:
     "--tallies", type=_days, default="forever", show_default=True, metavar="DAYS", help="How long to keep rates."
 )
 def prune(url: str, replies: float | None, verdicts: float | None, ledger: float | None, tallies: float | None) -> None:
-    """Delete data that is older than its retention time; gateways may keep running.
+    """Delete data that is older than its retention time.
 
-    `trueup serve` does this every hour, with the `retention` times in its file. DAYS is a number, or `forever`.
+    Gateways may keep running. `trueup serve` does this every hour, with the `retention` times in its file. DAYS is a
+    number, or `forever`.
 
     \b
       trueup store prune --store s.db --replies 7
