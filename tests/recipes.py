@@ -81,7 +81,8 @@ def apply(step: Step, folder: Path) -> None:
         file.write_text(step.text, "utf-8")
         return
     before = file.read_text("utf-8")
-    file.write_text(before + step.text if step.kind == "append" else changed(before, step), "utf-8")
+    apart = "\n\n" if file.suffix == ".py" else ""  # blank lines between functions, as an editor would put them
+    file.write_text(before + apart + step.text if step.kind == "append" else changed(before, step), "utf-8")
 
 
 def changed(text: str, step: Step) -> str:
