@@ -118,5 +118,5 @@ def test_a_model_among_the_parameters_is_the_one_that_is_priced() -> None:
     assert answer.attempts[0].model == "large"
     [(name, limit)] = asked
     assert (name, limit is not None and limit < 10_000) == ("large", True)
-    with pytest.raises(ValueError, match="that of 'unheard-of' is not known"):
+    with pytest.raises(ValueError, match="the price of 'unheard-of' is not known"):
         contract.ask(model, "Hi", Policy(parameters={"model": "unheard-of"}, money=1.0))

@@ -24,10 +24,10 @@ class Cache(Protocol):
         """The bytes that were stored under `key`, or None."""
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep the bytes `value` under `key`."""
+        """Store the bytes `value` under `key`."""
 
     def drop(self, key: str) -> None:
-        """Forget what was kept under `key`."""
+        """Delete the reply under `key`."""
 
 
 class MemoryCache:
@@ -51,14 +51,14 @@ class MemoryCache:
         return len(self._kept)
 
     def get(self, key: str) -> bytes | None:
-        """The bytes that were kept under `key`, or None."""
+        """The bytes that were stored under `key`, or None."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep the bytes `value` under `key`."""
+        """Store the bytes `value` under `key`."""
         with self._lock:
             self._kept[key] = value
             self._kept.move_to_end(key)
@@ -66,7 +66,7 @@ class MemoryCache:
                 self._kept.popitem(last=False)
 
     def drop(self, key: str) -> None:
-        """Forget what was kept under `key`."""
+        """Delete the reply under `key`."""
         with self._lock:
             self._kept.pop(key, None)
 
@@ -104,13 +104,13 @@ class FileCache:
         return base
 
     def get(self, key: str) -> bytes | None:
-        """The bytes that were kept under `key`, or None."""
+        """The bytes that were stored under `key`, or None."""
         oldest = 0.0 if self._max_age is None else time.time() - self._max_age
         rows = self._do("SELECT value FROM replies WHERE key = ? AND at >= ?", key, oldest)
         return rows[0][0] if rows and isinstance(rows[0][0], bytes) else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep the bytes `value` under `key`."""
+        """Store the bytes `value` under `key`."""
         self._do("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, value, time.time())
         self._puts += 1
         if self._puts % _PRUNED == 1:
@@ -120,7 +120,7 @@ class FileCache:
             )
 
     def drop(self, key: str) -> None:
-        """Forget what was kept under `key`."""
+        """Delete the reply under `key`."""
         self._do("DELETE FROM replies WHERE key = ?", key)
 
     def close(self) -> None:

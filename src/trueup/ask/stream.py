@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
     from trueup.contract.option_types import Messages, Model
 
-_EMPTY = CallFailure("the stream ended before it began", code="cut")
+_EMPTY = CallFailure("the stream ended without any data", code="cut")
 
 
 class _Streaming(Generic[T]):
@@ -185,7 +185,7 @@ class AskStream(_Streaming[T]):
         self.close()
 
     def close(self) -> None:
-        """End it: a stream that is under way is closed."""
+        """End the ask: close the stream if there is one."""
         self._parts.close()
 
     def _run(self) -> Generator[AnswerPart, None, None]:
@@ -237,7 +237,7 @@ class AskStream(_Streaming[T]):
             self._gave_up = True
             abandoned(self._loop, stopped=given_up.job.is_stopped())
         except Exception as error:
-            if gate.chunks and reply_in(error) is not None:  # the SDK refuses to parse what has come whole
+            if gate.chunks and reply_in(error) is not None:  # the SDK could not parse a complete reply
                 return None
             failure = failure_of(error, request.mode)
             if failure is None:
@@ -295,7 +295,7 @@ class AsyncAskStream(_Streaming[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End it: a stream that is under way is closed."""
+        """End the ask: close the stream if there is one."""
         await self._parts.aclose()
 
     async def _run(self) -> AsyncGenerator[AnswerPart, None]:
@@ -355,7 +355,7 @@ class AsyncAskStream(_Streaming[T]):
             if timer is not None and timer.expired():
                 failures.append(await alate(self._loop, jobs, request.timeout))
                 return
-            if gate.chunks and reply_in(error) is not None:  # the SDK refuses to parse what has come whole
+            if gate.chunks and reply_in(error) is not None:  # the SDK could not parse a complete reply
                 return
             failure = failure_of(error, request.mode)
             if failure is None:
