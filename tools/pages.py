@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from trueup.contract.codes import FAMILIES
 from trueup.verdict.catalogue import FINDINGS, FIXES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,27 +28,6 @@ HABITS = ROOT / "tools" / "english" / "rules.toml"
 _ROW = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
 _KINDS = {"string": "string", "array": "list", "object": "table", "boolean": "boolean", "integer": "integer",
           "number": "number", "null": "null"}  # fmt: skip
-_FAMILIES = {
-    "W": "Text around the value",
-    "S": "Syntax of the value",
-    "F": "Shapes that are not JSON",
-    "K": "Form of a tool call",
-    "C": "Coercions to the declared type",
-    "R": "A provider's response",
-    "P": "Unreadable or untrustworthy text",
-    "L": "Limits",
-    "G": "Grades",
-    "V": "Violations of the schema",
-    "T": "Tool calls, and text about them",
-    "A": "Asking that ended without a valid reply",
-    "B": "Violations of business rules",
-    "Q": "Quality of a reply",
-    "H": "Ready checks",
-    "D": "Contradictions of the conversation's state",
-    "N": "Files of contracts, pipelines and gateways",
-    "U": "Units of a batch",
-    "X": "Bugs in the code of a contract",
-}
 
 
 def cli_page() -> str:
@@ -94,7 +74,7 @@ def codes_page() -> str:
         parts += [f"## {word}", ""]
         families = dict.fromkeys(code[0] for code in kinds)
         for family in families:
-            parts += [f"### {_FAMILIES.get(family, family)}", ""]
+            parts += [f"### {FAMILIES[family]}", ""]
             columns = "grade | price" if word == "Fixes" else "level"
             parts += [f"| code | name | {columns} | description |", "|---" * (columns.count("|") + 4) + "|"]
             for kind in kinds.values():
