@@ -172,7 +172,7 @@ def test_wrong_use_is_reported_without_a_traceback(args: list[str], says: list[s
     ("schema", "says"),
     [
         ('{"schema": {"type": "object"}, "accept": "guess"}', "that looks like a contract"),
-        ('{"name": "string", "age": "integer"}', "no key of it is a keyword of JSON Schema (name, age)"),
+        ('{"name": "string", "age": "integer"}', "none of its keys is a JSON Schema keyword (name, age)"),
     ],
 )
 def test_a_schema_that_would_take_anything_is_refused(run: Run, schema: str, says: str) -> None:
@@ -193,7 +193,7 @@ def test_a_misspelled_keyword_prints_a_warning_next_to_the_verdict(run: Run) -> 
     done = run("check", "--value", "--schema", '{"type": "object", "requried": ["name"]}', stdin="{}")
     assert (done.code, done.out) == (0, "{}\n")
     assert done.err == (
-        "trueup: warning: --schema: $.requried is no keyword of JSON Schema and asks for nothing; did you mean 'required'?\n"
+        "trueup: warning: --schema: $.requried is not a JSON Schema keyword and has no effect; did you mean 'required'?\n"
     )
 
 

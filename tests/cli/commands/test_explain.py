@@ -60,7 +60,7 @@ def test_on_a_terminal_it_is_rendered(run_on_terminal: Run) -> None:
 
 def test_links_of_a_page_can_be_followed_from_a_terminal(run_on_terminal: Run) -> None:
     said = " ".join(run_on_terminal("explain", "K003", NO_COLOR="1").out.split())
-    assert "taken off like any envelope: W007. Calls" in said
+    assert "removed like any envelope: W007. Calls" in said
     said = " ".join(run_on_terminal("explain", "N005", NO_COLOR="1").out.split())
     assert "the list of keys in contract files (docs/howto/contracts.md)." in said
 

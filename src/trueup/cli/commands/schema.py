@@ -51,13 +51,13 @@ def _tell_slips(schema: Any, where: str, *, quiet: bool) -> None:
     from trueup.verdict.paths import render
 
     if isinstance(schema, dict) and "schema" in schema and _SAYS.isdisjoint(schema):
-        raise Unavailable(f"{where}: that looks like a contract, which has a schema in it: give it with --contract")
+        raise Unavailable(f"{where}: this looks like a contract, not a schema: pass it with --contract")
     for path, near in strange_words(schema):
         if not path:
             keys = ", ".join(list(schema)[:4])
-            raise Unavailable(f"{where}: no key of it is a keyword of JSON Schema ({keys}), so any value would fit")
+            raise Unavailable(f"{where}: none of its keys is a JSON Schema keyword ({keys}), so any value would fit")
         if not quiet:
-            told = f"{where}: {render(path)} is no keyword of JSON Schema and asks for nothing; did you mean {near!r}?"
+            told = f"{where}: {render(path)} is not a JSON Schema keyword and has no effect; did you mean {near!r}?"
             click.echo(f"trueup: warning: {safe_line(told)}", err=True)
 
 
