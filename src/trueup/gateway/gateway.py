@@ -166,7 +166,10 @@ class Gateway:
         if endpoint is None:
             await self._page(scope, receive, send, partial(self._pages, allowed=", ".join(place.methods)))
             return
-        opened = partial(self._forwarding.open, place, endpoint, receive)
+
+        def opened(visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None) -> Work:
+            return self._forwarding.open(place, endpoint, receive, visit, headers=headers, raw=raw, caller=caller)
+
         unread = endpoint.carries == "upload" or endpoint.group not in self.config.endpoints
         protocol = PROTOCOLS["/v1/messages"] if endpoint.speaks == "anthropic" else _PLAIN
         await self._serve(scope, receive, send, protocol, opened, unread=unread)
