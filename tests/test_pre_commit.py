@@ -24,7 +24,7 @@ def repository(tmp_path: Path) -> Path:
     for name in (".pre-commit-config.yaml", "pyproject.toml"):
         shutil.copy2(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
-    (tmp_path / ".gitignore").write_text("/home/\n", "utf-8")
+    (tmp_path / ".gitignore").write_text("home/\n", "utf-8")
     write(tmp_path / "src" / "adding.py", GOOD)
     for command in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)

@@ -1,8 +1,7 @@
 """LangChain: an output parser, and a runnable that asks again.
 
-`ContractOutputParser` ends a chain. It repairs the model's message and returns the value; a refused message raises
-LangChain's `OutputParserException`, with the correction as its `observation` and the verdict in its `__cause__`.
-`ContractRunnable` replaces the model and asks again until a reply is valid under the contract.
+`ContractOutputParser` ends a chain. It repairs a message and returns its value, or raises `OutputParserException`, with
+the correction as `observation` and the verdict in `__cause__`. `ContractRunnable` replaces the model and asks again.
 
 >>> from trueup import Contract
 >>> parser = ContractOutputParser(contract=Contract({"properties": {"age": {"type": "integer"}}}))
