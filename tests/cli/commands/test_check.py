@@ -171,7 +171,7 @@ def test_wrong_use_is_reported_without_a_traceback(args: list[str], says: list[s
 @pytest.mark.parametrize(
     ("schema", "says"),
     [
-        ('{"schema": {"type": "object"}, "accept": "guess"}', "that looks like a contract"),
+        ('{"schema": {"type": "object"}, "accept": "guess"}', "this looks like a contract"),
         ('{"name": "string", "age": "integer"}', "none of its keys is a JSON Schema keyword (name, age)"),
     ],
 )
