@@ -1,6 +1,5 @@
 """The prose linter: the text that it reads in each kind of file, the hits of each rule, and the text that it skips."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -219,14 +218,6 @@ def test_every_exempt_file_exists_and_has_a_reason(root: Path) -> None:
         assert isinstance(named, list)
         assert {str(name) for name in named} <= {*rules(), *(check.path for check in checks())}, entry
     assert all(len(reason.split()) >= 3 for reason in LEFT_OUT.values())
-
-
-def test_the_baseline_only_goes_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "baseline.json"
-    monkeypatch.setattr(exempt, "BASELINE", file)
-    file.write_text(json.dumps({"docs": 2, "src/trueup/cli": 1, "tests": 4}), "utf-8")
-    hits = [hit("docs/a.md"), *[hit("src/trueup/cli/a.py", line) for line in (1, 2)], hit("bench/new.py")]
-    assert exempt.lower(hits) == {"docs": 1, "src/trueup/cli": 1}
 
 
 def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,7 +1,7 @@
 """Checks the prose of the project for habits of translated English: `python tools/prose.py [FILE or FOLDER…]`.
 
-Without arguments it reads the whole project and fails if a folder has more hits than the baseline allows. With arguments it
-prints every hit there. `--extract` prints the prose itself, one paragraph a line; `--rules` explains the rules.
+Prints every hit and fails if there is one. Without arguments it reads the whole project. `--extract` prints the prose itself,
+one paragraph per line; `--rules` explains the rules.
 """
 
 import argparse
@@ -32,21 +32,14 @@ def explain() -> int:
     return 0
 
 
-def check(paths: list[Path], allowed: dict[str, int]) -> int:
-    """Prints the hits of every folder that has more than allowed."""
+def check(paths: list[Path]) -> int:
+    """Prints every hit."""
     hits = hits_in(paths)
-    found = exempt.counts(hits)
-    over = {folder for folder, number in found.items() if number > allowed.get(folder, 0)}
     for hit in hits:
-        if exempt.folder_of(hit.file) in over:
-            print(hit)
-    for folder in sorted(over & set(allowed)):
-        print(f"{folder}: {found[folder]} hits; the baseline allows {allowed[folder]}")
-    if over:
-        print(f"{len(over)} folders with habits to correct; `python tools/prose.py --rules` explains them")
-    elif allowed:
-        print(f"{sum(found.values())} hits are left in folders that are still being rewritten")
-    return 1 if over else 0
+        print(hit)
+    if hits:
+        print(f"{len(hits)} habits to correct; `python tools/prose.py --rules` explains them")
+    return 1 if hits else 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -57,8 +50,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--project", action="store_true", help="skip files that a run without FILE does not read")
     parser.add_argument("--extract", action="store_true", help="print the prose, one paragraph per line")
     parser.add_argument("--rules", action="store_true", help="explain the rules")
-    parser.add_argument("--lower-baseline", action="store_true", help="write the baseline with the remaining hits")
-    parser.add_argument("--new-baseline", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     missing = [place for place in options.places if not place.exists()]
     if missing:
@@ -71,10 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         paths = [path for path in paths if path.resolve() in known]
     if options.extract:
         return extract(paths)
-    if options.lower_baseline or options.new_baseline:
-        exempt.lower(hits_in(paths), start=options.new_baseline)
-        return 0
-    return check(paths, {} if options.places else exempt.baseline())
+    return check(paths)
 
 
 if __name__ == "__main__":
