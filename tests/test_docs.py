@@ -58,14 +58,15 @@ def with_blocks(*kinds: str) -> list[Path]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A separate current folder with the files of examples/ in it; they have the same paths as from the root of the checkout.
+def desk(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A current folder with only the files that a reader of the page has.
 
-    Environment variables that a page sets end with it.
+    It is a copy of examples/ if the page says so (`cd examples`, or `cp -r examples try`), and otherwise empty. Environment
+    variables that a page sets end with it.
     """
     before = dict(os.environ)
-    shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "examples").symlink_to(tmp_path)
+    if re.search(r"`(cd|cp -r) examples\b", page.read_text("utf-8")):
+        shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for left in tmp_path.glob("*.pid"):  # of a page that failed before it stopped what it had started
