@@ -57,7 +57,7 @@ def test_a_refused_reply_fails_with_its_errors_and_without_our_traceback(project
             "*AssertionError: the reply is refused by people:",
             '*V001 $.age: Field "age": Expected integer, got string',
             "*hint: *",
-            "*what was changed:",
+            "*the changes:",
             "*W002 $: *",
         ]
     )

@@ -43,7 +43,7 @@ class ContractOutputParser(BaseTransformOutputParser[Any]):
     context: dict[str, Any] | None = None
     """Facts about the conversation, as in `Contract.check`; None by default."""
     on_verdict: Callable[[Verdict], object] | None = None
-    """A function that is called with each verdict, refused or not; None: none."""
+    """A function that is called with each verdict, refused or not; None by default."""
 
     def get_format_instructions(self) -> str:
         return self.contract.instructions()

@@ -23,7 +23,7 @@ KEYS = {
     "n": ("note", "add a note to your answer"),
     "l": ("label", "add your own label, such as `rude`"),
     "m": ("more", "show all of a long reply, or the short form again"),
-    "q": ("quit", "stop; what you answered is stored"),
+    "q": ("quit", "stop; your answers are stored"),
     "?": ("help", "explain the keys"),
 }
 

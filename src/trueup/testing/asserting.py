@@ -50,7 +50,7 @@ def describe(verdict: Verdict, contract: Contract) -> str:
     lines = [f"the reply is refused{by}:"]
     lines += _some([f"  {found}" + (f"\n    hint: {found.hint}" if found.hint else "") for found in verdict.findings])
     if verdict.fixes:
-        lines += ["what was changed:", *_some([f"  {fix}" for fix in verdict.fixes])]
+        lines += ["the changes:", *_some([f"  {fix}" for fix in verdict.fixes])]
     text = verdict.reply.text
     lines.append(f"the reply: {text[:500]!r}{'…' if len(text) > 500 else ''}")
     return "\n".join(lines)

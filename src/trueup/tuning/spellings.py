@@ -246,7 +246,7 @@ def _pairs(schema: dict[str, Any], one: JudgedCase, found: Finding) -> Iterator[
         yield place, meaning(str(path[-1]), absent), str(path[-1])
 
 
-# -- what both share -------------------------------------------------------------------------------
+# -- shared by both --------------------------------------------------------------------------------
 
 
 class _Draft(NamedTuple):

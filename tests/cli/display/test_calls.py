@@ -166,7 +166,7 @@ def test_a_context_gives_each_call_its_place(run: Run) -> None:
 def test_calls_without_tools_are_shown_as_not_judged(run: Run, desk: Path) -> None:
     done = run("check", "--schema", "none", "--reply", "responses/openai-calls.json")
     assert done.code == 0
-    assert "Calls  3 not judged (--tools names what may be called)\n" in done.out
+    assert "Calls  3 not judged (--tools names the allowed tools)\n" in done.out
     assert """? 1 functions.get_ip_config\n    {'adapter': 'eth0', 'version': "4",}\n""" in done.out
     assert '? 3 ping_gateway\n    {"count": 50}\n' in done.out
     many = run("check", "--schema", "none", "--reply", "-", stdin=chat(*[("look", "{}")] * 30)).out

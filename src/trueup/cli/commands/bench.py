@@ -151,7 +151,7 @@ def _rules(data: Any) -> BenchTable:
     rows = list(_rule_rows(data))
     rows.append([_us(data["whole"]["with three rules"]), "", "", "", "a whole check of a small reply, three rules"])
     rows.append([_us(data["whole"]["without rules"]), "", "", "", "the same without rules"])
-    note = "One evaluation and one compilation in µs, beside a Python function that does the same."
+    note = "One evaluation and one compilation in µs, next to a Python function that does the same."
     return BenchTable("Business rules", note, ["trueup", "Python", "asteval", "compile", "rule"], rows, ">>>><")
 
 

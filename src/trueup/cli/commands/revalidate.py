@@ -1,4 +1,4 @@
-"""`trueup revalidate`: what a sift stored is judged again under another contract; no model is asked."""
+"""`trueup revalidate`: judge the stored replies of a sift under another contract. No model is asked."""
 
 from pathlib import Path
 from typing import Any

@@ -235,7 +235,7 @@ def _ending(tuning: "Tuning", sources: tuple[str, ...], width: int) -> Iterator[
         return
     source = " ".join(map(quote, sources))
     is_recorded = all(one.case.recorded is not None for one in evidence.seen)
-    if not is_recorded:  # without verdicts, there is no selection
+    if not is_recorded:  # replies without verdicts cannot be selected
         source += f" --contract {quote(tuning.file.path.as_posix())}"
     if not evidence.labelled and not tuning.needed:
         yield [("These replies have no labels yet: ", "dim"), (safe_line(f"trueup label {source}"), "")]

@@ -30,7 +30,7 @@ _LEFT_OUT = re.compile(r"[^\n]")
 _MOST_CALLS = 20
 _MOST_LINES = 8  # of the arguments of one call
 _MOST_SEARCHED = 200_000  # characters
-_NAME_MATCHED = "K002"  # shown beside the name
+_NAME_MATCHED = "K002"  # shown next to the name
 
 
 class CallLine(NamedTuple):
@@ -81,7 +81,7 @@ def unjudged_lines(verdict: Verdict, view: Layout) -> Iterator[Line]:
     calls = verdict.reply.calls
     yield []
     heading: Line = [("Calls", "bold"), ("  ", ""), (f"{len(calls)} not judged", "yellow")]
-    yield heading if view.tools or view.contract else [*heading, (" (--tools names what may be called)", "dim")]
+    yield heading if view.tools or view.contract else [*heading, (" (--tools names the allowed tools)", "dim")]
     shown = calls if view.everything else calls[:_MOST_CALLS]
     for number, call in enumerate(shown, 1):
         yield [(f"? {number} ", "bold yellow"), (short(safe_line(call.name), view.width - 6), "bold")]

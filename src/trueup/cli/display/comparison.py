@@ -120,7 +120,7 @@ def verdict(found: Row) -> str:
         told.append(f"{counts['other_value']:,} with another value")
     only = [(found[name]["units"], name[-1].upper()) for name in ("only_in_a", "only_in_b")]
     told += [f"{units:,} only in {side}" for units, side in only if units]
-    return f"A and B differ: {', '.join(told) or 'the same outcomes, other findings'}."
+    return f"A and B differ: {', '.join(told) or 'the same outcomes, but different findings'}."
 
 
 def notes(found: Row) -> Iterator[str]:

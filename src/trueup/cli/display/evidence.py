@@ -16,7 +16,7 @@ _MOST = 20
 _FEW_MORE = 3  # so few rows are shown uncut
 _STYLE = {"exact": "green", "normalized": "green", "computed": "green", "fuzzy": "yellow", "none": "red"}
 _WIDEST = 30  # cells of a path
-_LEAST = 20  # cells for what the source says
+_LEAST = 20  # cells for the text of the source
 
 
 def evidence_lines(verdict: Verdict, view: Layout) -> Iterator[Line]:
