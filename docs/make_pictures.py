@@ -23,7 +23,7 @@ from trueup import Contract, Verdict
 from trueup.batch.pipeline.reporting.status import standing
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.cli.display.verdict import show
-from trueup.cli.terminal.layout import View
+from trueup.cli.terminal.layout import Layout
 from trueup.tui.app import RunsApp
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +41,7 @@ def value_picture() -> str:
     """The verdict of one example reply."""
     reply, schema = "15-almost.txt", "person.json"
     verdict = Contract(schema=EXAMPLES / "schemas" / schema).check((EXAMPLES / "replies" / reply).read_bytes())
-    return drawn(f"trueup check {reply} --schema {schema}", verdict, View(80, name=reply, schema=schema))
+    return drawn(f"trueup check {reply} --schema {schema}", verdict, Layout(80, name=reply, schema=schema))
 
 
 def calls_picture() -> str:
@@ -49,11 +49,11 @@ def calls_picture() -> str:
     response, contract_file = "openai-calls.json", "helpdesk.yaml"
     contract = Contract.load(EXAMPLES / "contracts" / contract_file)
     verdict = contract.check(json.loads((EXAMPLES / "responses" / response).read_text("utf-8")))
-    view = View(80, name=response, contract=contract_file, text="text", value=False)
+    view = Layout(80, name=response, contract=contract_file, text="text", value=False)
     return drawn(f"trueup check --contract {contract_file} --reply {response}", verdict, view)
 
 
-def drawn(command: str, verdict: Verdict, view: View) -> str:
+def drawn(command: str, verdict: Verdict, view: Layout) -> str:
     """A command and its output, as SVG."""
     console = Console(
         record=True,

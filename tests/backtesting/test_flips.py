@@ -314,8 +314,8 @@ def test_a_selection_limits_the_replies() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"engine": "dask"}, "engine is local or ray"),
-        ({"margin": 0}, "margin is a share"),
+        ({"engine": "dask"}, "`engine` must be local or ray"),
+        ({"margin": 0}, "`margin` must be a share"),
         ({"against": 7}, "a contract is a path"),
     ],
 )

@@ -155,7 +155,7 @@ def test_a_toml_contract_gets_numbers_and_a_clear_message_for_the_rest(tmp_path:
     )
     file = write(tmp_path, text, "contract.toml")
     found = tuned(file, ALIAS)
-    assert "only single values of a TOML file" in found.suggestions[0].refusal
+    assert "only single values in a TOML file" in found.suggestions[0].refusal
     with pytest.raises(CannotApply, match="TOML"):
         apply(found, [1])
     talk = write(tmp_path, "[reply]\nmin_text = 20 # few\n", "talk.toml")
@@ -240,5 +240,8 @@ def test_a_file_that_the_contract_extends_may_not_change_meanwhile(tmp_path: Pat
     )
     found = tuned(file, ALIAS)
     base.write_text(text)
-    with pytest.raises(CannotApply, match="or a file that it names has; run `trueup tune` again"):
+    with pytest.raises(
+        CannotApply,
+        match="or a file that it names has changed since the suggestions were made; run `trueup tune` again",
+    ):
         apply(found, [1])

@@ -206,7 +206,7 @@ def test_replies_that_cannot_be_shown_are_counted_with_their_reason(run: Run, tm
     assert (done.code, "this is a folder" in done.err) == (2, True)
     (tmp_path / "odd.jsonl").write_text('{"verdict": "1", "outcome": "right", "subject": "nonsense"}\n')
     done = run("label", "replies.jsonl", "--import", "odd.jsonl")
-    assert (done.code, "label 1: subject is" in done.err) == (2, True)
+    assert (done.code, "label 1: subject must be" in done.err) == (2, True)
 
 
 def test_a_rule_named_by_a_long_expression_can_be_answered_for(run: Run, tmp_path: Path) -> None:

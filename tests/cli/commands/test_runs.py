@@ -180,7 +180,7 @@ def test_a_time_limit_stops_and_says_so(run: Run, desk: Path) -> None:
     slow(desk)
     done = run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "--timeout", "0.5s", "-j", "1")
     assert done.code == 3
-    assert "the time limit of 0.5 seconds is over" in done.out
+    assert "the time limit of 0.5 seconds was reached" in done.out
     assert run("run", "runs/npc", "--timeout", "soon").code == 2
 
 
@@ -277,7 +277,7 @@ def test_verify_judges_the_requested_number(run: Run, desk: Path) -> None:
     schema.write_text("{ nonsense", "utf-8")
     broken = run("verify", "npc")
     assert broken.code == 1
-    assert "damaged: nothing can be judged by the run's own pipeline" in broken.out
+    assert "damaged: the run's own pipeline cannot be used" in broken.out
 
 
 def test_the_folder_of_a_sift_is_not_a_run(run: Run, desk: Path) -> None:
