@@ -21,7 +21,7 @@ from trueup.verdict.display import safe_line
 
 HERE = Path(__file__).resolve().parent
 SHOWN = HERE / "replies" / "03-python-dict.txt"
-STYLES = {"as it was": "green", "mended": "yellow", "refused": "red"}
+STYLES = {"unchanged": "green", "repaired": "yellow", "refused": "red"}
 NAME, OUTCOME = 22, 11
 
 
@@ -32,7 +32,7 @@ def schema_of(reply: Path) -> Path:
 def outcome(verdict: Verdict) -> str:
     if not verdict.ok:
         return "refused"
-    return "mended" if verdict.fixes else "as it was"
+    return "repaired" if verdict.fixes else "unchanged"
 
 
 def account(verdict: Verdict) -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ def by_hand(contract: Contract, text: str) -> str:
         value = json.loads(text)
     except ValueError:
         return "exceptions"
-    return "read" if contract.schema is not None and contract.schema.is_valid(value) else "read though wrong"
+    return "read" if contract.schema is not None and contract.schema.is_valid(value) else "read but wrong"
 
 
 def row(console: Console, name: str, word: str, verdict: Verdict) -> None:
@@ -74,7 +74,7 @@ def main() -> None:
     console = open_console()
     outcomes: Counter[str] = Counter()
     others: Counter[str] = Counter()
-    console.print(Text("Each reply in examples/replies\n", "bold"))
+    console.print(Text("The replies in examples/replies\n", "bold"))
     for path in sorted((HERE / "replies").glob("*.txt")):
         contract = contracts[schema_of(path)]
         verdict = contract.check(path.read_bytes())
@@ -83,8 +83,8 @@ def main() -> None:
         others[by_hand(contract, path.read_text("utf-8", "replace"))] += 1
         row(console, path.stem, word, verdict)
     console.print()
-    tally(console, "trueup", outcomes, ("as it was", "mended", "refused, with the reason"))
-    tally(console, "json.loads", others, ("read", "read though wrong", "exceptions"))
+    tally(console, "trueup", outcomes, ("unchanged", "repaired", "refused, with the reason"))
+    tally(console, "json.loads", others, ("read", "read but wrong", "exceptions"))
     console.print()
 
     here = Path.cwd()

@@ -23,8 +23,8 @@ def demo(**environment: str) -> str:
 
 def test_it_shows_the_result_of_a_try_block() -> None:
     out = demo()
-    assert "trueup      2 as it was, 9 mended, 7 refused, with the reason\n" in out
-    assert "json.loads  2 read, 3 read though wrong, 13 exceptions\n" in out
+    assert "trueup      2 unchanged, 9 repaired, 7 refused, with the reason\n" in out
+    assert "json.loads  2 read, 3 read but wrong, 13 exceptions\n" in out
     assert "\x1b" not in out
 
 
@@ -37,4 +37,4 @@ def test_it_fits_the_screen(width: int) -> None:
 def test_a_reader_that_leaves_causes_no_error() -> None:
     line = f"'{sys.executable}' examples/demo.py | head -1"
     done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("Each reply in examples/replies\n", "")
+    assert (done.stdout, done.stderr) == ("The replies in examples/replies\n", "")

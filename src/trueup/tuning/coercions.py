@@ -59,7 +59,7 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     where = ", ".join(name[2:] or "the value" for name, _ in places.most_common(3))
     title = f"Values of {where} are refused that could be read: coerce: {profile}"
     n = len(trial.flipped)
-    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong ({said}).{counted.source}"
+    why = f"{len(trial.better)} of {of(n, 'label')} say that the refusal is wrong ({said}).{counted.source}"
     facts = {"places": dict(places), "fixes": dict(ways)}
     note = "`eager` applies to every field of the contract, not only these." if profile == "eager" else ""
     yield Proposal(
@@ -97,7 +97,7 @@ def _accept(shop: Workshop, grade: str) -> Iterator[Proposal]:
     if trial is None or counted is None or counted.total < NEEDED:
         return
     n = len(trial.flipped)
-    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong.{counted.source}"
+    why = f"{len(trial.better)} of {of(n, 'label')} say that the refusal is wrong.{counted.source}"
     facts: dict[str, Any] = {"grade": grade}
     title = f"Fixes are refused that people accept: accept: {grade}"
     yield Proposal(

@@ -279,7 +279,7 @@ def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
     counted = shop.votes(better, worse)
     if counted.total < NEEDED:
         return
-    why = f"{of(len(better), 'label')} of {len(better) + len(worse)} say that the refusal is wrong.{counted.source}"
+    why = f"{len(better)} of {of(len(better) + len(worse), 'label')} say that the refusal is wrong.{counted.source}"
     yield Proposal(
         draft.kind, draft.at, draft.title, why, counted.p, tuple(edits), len(better) + len(worse), better, worse, unit=draft.unit, facts=draft.facts,
         remade=remade,

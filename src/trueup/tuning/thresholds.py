@@ -60,7 +60,7 @@ def _proposal(limit: LabelledBound, move: Move, *, refused: bool) -> Proposal:
     title = f"{limit.name} {how}: {limit.shown(limit.value)} → {limit.shown(move.value)}"
     verb = "refused" if refused else "accepted"
     why = (
-        f"Of {of(move.labels, 'label')} on replies that it {verb}, the move corrects {len(move.better)} and "
+        f"Of {of(move.labels, 'label')} on replies that it {verb}, the change corrects {len(move.better)} and "
         f"breaks {len(move.worse)}."
     )
     edits = (Put(limit.edit_at, limit.written(move.value)),)

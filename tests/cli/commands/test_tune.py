@@ -46,7 +46,7 @@ def test_a_person_sees_the_rules_and_each_suggestion_with_its_diff(run: Run, des
     assert "V005 $.level      26      26  46% [29%, 65%]" in done.out
     assert "every refusal     38      30  40% [25%, 58%]" in done.out
     assert "1. level is often 'very high': read it as 'high'" in done.out
-    assert "   14 labels of 14 say that the refusal is wrong. p = " in done.out
+    assert "   14 of 14 labels say that the refusal is wrong. p = " in done.out
     assert "   Of 58 replies: 14 newly accepted; by their labels, 14 are better, 0 worse;" in done.out
     assert "   +  aliases: {high: [very high]}" in done.out
     assert "even has 4 labels; 10 are needed:\n  trueup label replies.jsonl --contract levels.yaml\n" in done.out

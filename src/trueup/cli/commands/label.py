@@ -394,6 +394,6 @@ def _say_result(session: "LabellingSession", promoted: "tuple[Label, ...]") -> N
     click.echo("\n" + ", ".join(said))
     click.echo(safe_line(f"stored in {session.sink.name}" + (f", author {session.author}" if session.author else "")))
     if promoted:
-        click.echo(f"{len(promoted):,} labels of before now count for the random sample: their replies have been drawn")
+        click.echo(f"{len(promoted):,} earlier labels now count for the random sample: their replies were drawn")
     if n := counted["skipped at random"]:
         click.echo(f"{n:,} of the random sample skipped; they are shown again, since recall depends on them", err=True)
