@@ -30,7 +30,8 @@ def test_the_examples_are_listed_and_nothing_else_is(served: Any, tmp_path: Path
 
     found = wait_for(linted)
     contracts = {f"examples/contracts/{path.name}" for path in (EXAMPLES / "contracts").iterdir()}
-    others = {"examples/booking/booking.yaml", "examples/support/triage.yaml", "examples/faulty/shop.yaml"}
+    names = ("booking/booking", "support/triage", "faulty/shop", "vercel-ai/order")
+    others = {f"examples/{name}.yaml" for name in names}
     assert {row["file"] for row in found["files"]} == contracts | others
     assert (found["complete"], found["stored"]) == (True, [])
     rows = {row["file"]: row for row in found["files"]}
