@@ -111,7 +111,7 @@ class PerRow(list[Any]):
 
 
 def columns_of(verdicts: Iterable[Verdict]) -> dict[str, list[Any]]:
-    """The columns of a checked frame by name: the distinct codes of findings and of fixes, and the boldest grade of the fixes.
+    """The columns of a checked frame by name: the distinct codes of findings and of fixes, and the riskiest grade of the fixes.
 
     For a reply without findings and fixes only the value is kept. Many objects would cost the garbage collector more time than
     judging.

@@ -1,4 +1,4 @@
-"""Options of coercion: how far a value may be brought to its types, and other names that it may use.
+"""Options of coercion: how much a value may be coerced to its types, and other names that it may use.
 
 They can be given together with any schema. Takes a profile, a mapping or `Options`; returns `Options`.
 """
@@ -14,7 +14,7 @@ from trueup.verdict.catalogue import Profile
 class Options(msgspec.Struct, frozen=True):
     """How values are coerced to the schema: the option `coerce`, if a profile alone does not say enough.
 
-    - `profile`: how far values may be brought to their types: `off`, `standard` or `eager`.
+    - `profile`: how much values may be coerced to their types: `off`, `standard` or `eager`.
     - `aliases`: other names of a key or an enum value; empty: none.
     - `enum_prefixes`: prefixes that are dropped before a value is compared with an enum; empty: none.
     - `enum_delimiters`: delimiters between which a text may list values of an enum; empty: none.

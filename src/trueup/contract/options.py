@@ -170,8 +170,8 @@ class OtherOptions(TypedDict, total=False):
     accept: Annotated[
         "Accept",
         Option(
-            "The boldest fix a reply may need and still be ok: `none`, `lossless`, `guess` or `lossy`.",
-            in_files="The boldest fix a reply may need and still be ok.",
+            "The riskiest kind of fix that a reply may need and still be ok: `none`, `lossless`, `guess` or `lossy`.",
+            in_files="The riskiest kind of fix that a reply may need and still be ok.",
             default="guess",
             choices=get_args(Accept),
         ),
@@ -179,9 +179,9 @@ class OtherOptions(TypedDict, total=False):
     coerce: Annotated[
         "Profile | Options | Mapping[str, Any]",
         Option(
-            "How far values are brought to their types: `off`, `standard`, `eager`, `Options`, or a mapping of their fields.",
+            "How much values are coerced to their types: `off`, `standard`, `eager`, `Options`, or a mapping of their fields.",
             default="standard",
-            in_files="How far values are brought to the schema's types.",
+            in_files="How much values are coerced to the schema's types.",
             choices=get_args(Profile), identifies=True,
         ),
     ]  # fmt: skip

@@ -197,7 +197,7 @@ def test_what_an_offer_writes(text: str, label: str, kind: str, result: str) -> 
 
 
 def test_offers_say_what_they_are() -> None:
-    assert offered("¦")["accept"]["info"] == "The boldest fix a reply may need and still be ok. Default: guess."
+    assert offered("¦")["accept"]["info"] == "The riskiest kind of fix that a reply may need and still be ok. Default: guess."
     assert offered("¦")["accept"]["detail"] == "none | lossless | guess | lossy"
     assert offered(SCHEMA + "rules:\n  - expr: ¦")["name"]["info"] == "string. The whole name."
 
@@ -205,8 +205,8 @@ def test_offers_say_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("acc¦ept: guess", "The boldest fix"),
-        ("¦accept: guess", "The boldest fix"),
+        ("acc¦ept: guess", "The riskiest kind of fix"),
+        ("¦accept: guess", "The riskiest kind of fix"),
         ("schema:\n  require¦d: [a]", "required members"),
         ("tools:\n  - na¦me: look", "a model calls it"),
         (SCHEMA.replace("name: {", "na¦me: {"), "The whole name."),
@@ -219,7 +219,7 @@ def test_offers_say_what_they_are() -> None:
         (TALK + "  NEXT: {forbid: [tim¦es]}", "It offers a time."),
         ("examples:\n  - {reply: x, gives: [V0¦05]}", "not-in-enum"),
         ("reply:\n  rules:\n    - {name: a, expr: len¦gth > 2}", "characters"),
-        ('{"acc¦ept": "guess"}', "The boldest fix"),
+        ('{"acc¦ept": "guess"}', "The riskiest kind of fix"),
     ],
 )
 def test_what_is_known_about_a_word(text: str, said: str) -> None:
