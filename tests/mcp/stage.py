@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from trueup import Contract
-from trueup.mcp.desk import Workspace
 from trueup.mcp.server import server_of
+from trueup.mcp.workspace import Workspace
 from trueup.store.open import open_store
 from trueup.studio.settings import StudioSettings
 
@@ -62,7 +62,7 @@ class Place(NamedTuple):
     def file(self) -> Path:
         return self.folder / "people.yaml"
 
-    def desk(self, *, allow_edit: bool = False) -> Workspace:
+    def workspace(self, *, allow_edit: bool = False) -> Workspace:
         return Workspace(StudioSettings(keys=(), folders=(self.folder,), store=str(self.store)), allow_edit=allow_edit)
 
 
@@ -106,20 +106,20 @@ async def _awaited(work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def inside(desk: Workspace, **options: Any) -> AsyncIterator[Client]:
+async def inside(workspace: Workspace, **options: Any) -> AsyncIterator[Client]:
     """A client of a server in this process."""
     try:
-        async with Client(server_of(desk), **options) as client:
+        async with Client(server_of(workspace), **options) as client:
             yield client
     finally:
-        desk.close()
+        workspace.close()
 
 
-def call(desk: Workspace, tool: str, **arguments: Any) -> CallToolResult:
+def call(workspace: Workspace, tool: str, **arguments: Any) -> CallToolResult:
     """One call."""
 
     async def work() -> CallToolResult:
-        async with inside(desk) as client:
+        async with inside(workspace) as client:
             return await client.call_tool(tool, arguments)
 
     result: CallToolResult = run(work)

@@ -102,7 +102,7 @@ async def follow(client: Client, result: CallToolResult, calls: int) -> int:
 def test_every_result_is_bounded_and_the_rest_can_be_read(place: Place, tool: str) -> None:
     async def work() -> int:
         omitting = 0
-        async with inside(place.desk()) as client:
+        async with inside(place.workspace()) as client:
             for arguments in LARGE[tool]:
                 result = await client.call_tool(tool, arguments)
                 assert_bounded(result)
@@ -119,7 +119,7 @@ def test_every_result_is_bounded_and_the_rest_can_be_read(place: Place, tool: st
 
 def _edit_is_bounded(place: Place) -> None:
     async def work() -> None:
-        async with inside(place.desk(allow_edit=True)) as client:
+        async with inside(place.workspace(allow_edit=True)) as client:
             listed = (await client.call_tool("lint", {"contract": LONG})).structured_content
             arguments = {
                 "contract": LONG,
@@ -141,7 +141,7 @@ def _edit_is_bounded(place: Place) -> None:
 
 def test_one_stored_reply_is_read_to_its_end(place: Place) -> None:
     async def work() -> str:
-        async with inside(place.desk()) as client:
+        async with inside(place.workspace()) as client:
             row = (await client.call_tool("examples", {"words": "order of"})).structured_content["replies"][0]
             result = await client.call_tool("examples", {"verdict": row["verdict"]})
             read = ""
@@ -159,7 +159,7 @@ def test_one_stored_reply_is_read_to_its_end(place: Place) -> None:
 
 def test_every_row_of_a_list_is_read_once(place: Place) -> None:
     async def work() -> list[str]:
-        async with inside(place.desk()) as client:
+        async with inside(place.workspace()) as client:
             result = await client.call_tool("lint", {})
             files = []
             while True:
@@ -177,7 +177,7 @@ def test_every_row_of_a_list_is_read_once(place: Place) -> None:
 
 def test_older_replies_follow_by_the_cursor(place: Place) -> None:
     async def work() -> set[str]:
-        async with inside(place.desk()) as client:
+        async with inside(place.workspace()) as client:
             arguments: dict[str, Any] = {}
             seen: set[str] = set()
             while True:
@@ -194,7 +194,7 @@ def test_older_replies_follow_by_the_cursor(place: Place) -> None:
 
 def test_a_deleted_result_says_what_to_do(place: Place) -> None:
     async def work() -> None:
-        async with inside(place.desk()) as client:
+        async with inside(place.workspace()) as client:
             for arguments, said in (
                 ({"result": "00000000", "section": "files"}, "Call lint with its other arguments again"),
                 ({"section": "nothing"}, "Its sections: files"),

@@ -23,7 +23,7 @@ def hash_of(place: Place) -> str:
 
 
 def edit(place: Place, *, allow: bool = True, **arguments: Any) -> CallToolResult:
-    return call(place.desk(allow_edit=allow), "edit", **{"contract": FILE, "hash": hash_of(place), **arguments})
+    return call(place.workspace(allow_edit=allow), "edit", **{"contract": FILE, "hash": hash_of(place), **arguments})
 
 
 def test_an_edit_saves_the_file_and_gives_lint_and_a_backtest(place: Place) -> None:
@@ -52,7 +52,7 @@ def test_a_wrong_hash_is_refused_with_the_current_one(place: Place) -> None:
 
 def test_without_permission_the_tool_is_neither_listed_nor_run(place: Place) -> None:
     async def listed(*, allow_edit: bool) -> list[str]:
-        async with inside(place.desk(allow_edit=allow_edit)) as client:
+        async with inside(place.workspace(allow_edit=allow_edit)) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
     assert "edit" not in run(lambda: listed(allow_edit=False))
@@ -100,7 +100,7 @@ def test_one_of_many_edits_at_once_wins_and_the_file_stays_whole(place: Place) -
 
     def change(number: int) -> CallToolResult:
         text = f"{PEOPLE}description: number {number}\n"
-        return call(place.desk(allow_edit=True), "edit", contract=FILE, hash=before, text=text, limit=0)
+        return call(place.workspace(allow_edit=True), "edit", contract=FILE, hash=before, text=text, limit=0)
 
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(change, range(6)))
@@ -124,16 +124,16 @@ def test_a_change_without_an_effect_does_not_need_a_backtest(place: Place) -> No
 
 
 def test_without_a_store_the_file_is_saved_and_the_result_says_why_there_is_no_backtest(place: Place) -> None:
-    desk = place.desk(allow_edit=True)
-    desk.settings = type(desk.settings)(keys=(), folders=(place.folder,))
-    result = call(desk, "edit", contract=FILE, hash=hash_of(place), old="age >= 18", new="age >= 19")
+    workspace = place.workspace(allow_edit=True)
+    workspace.settings = type(workspace.settings)(keys=(), folders=(place.folder,))
+    result = call(workspace, "edit", contract=FILE, hash=hash_of(place), old="age >= 18", new="age >= 19")
     assert result.structured_content["saved"] is True
     assert "--store" in result.structured_content["backtest"]["not_done"]
 
 
 def test_the_rest_of_an_edit_is_read_by_a_tool_that_changes_nothing(place: Place) -> None:
     async def work() -> None:
-        async with inside(place.desk(allow_edit=True)) as client:
+        async with inside(place.workspace(allow_edit=True)) as client:
             arguments = {"contract": FILE, "hash": hash_of(place), "text": "name: people\nschema: true\n"}
             data = (await client.call_tool("edit", arguments)).structured_content
             more = [each for each in data["omitted"] if "arguments" in each]

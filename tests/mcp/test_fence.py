@@ -109,18 +109,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def test_a_hostile_reply_stays_inside_its_fences(place: Place, hostile: str) -> None:
     """Through `check`, which shows it in findings, fixes, the value and the correction."""
     for reply in (hostile, f'{{"name": {hostile!r}, "age": "{hostile}"}}', f"{{'{hostile}': 1}}"):
-        result = call(place.desk(), "check", contract="contracts/people.yaml", reply=reply)
+        result = call(place.workspace(), "check", contract="contracts/people.yaml", reply=reply)
         _assert_fenced(text_of(result))
 
 
 @pytest.mark.spec("X43")
 def test_hostile_replies_of_a_store_stay_inside_their_fences(place: Place) -> None:
-    listed = call(place.desk(), "examples")
+    listed = call(place.workspace(), "examples")
     _assert_fenced(text_of(listed))
     for row in listed.structured_content["replies"][:8]:
-        _assert_fenced(text_of(call(place.desk(), "examples", verdict=row["verdict"])))
+        _assert_fenced(text_of(call(place.workspace(), "examples", verdict=row["verdict"])))
     _assert_fenced(
-        text_of(call(place.desk(), "backtest", contract="contracts/people.yaml", text="name: people\nschema: true\n"))
+        text_of(
+            call(place.workspace(), "backtest", contract="contracts/people.yaml", text="name: people\nschema: true\n")
+        )
     )
 
 

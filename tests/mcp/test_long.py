@@ -68,7 +68,7 @@ async def until(reached: Callable[[], bool]) -> None:
 async def clients(place: Place, transport: str) -> AsyncIterator[Client]:
     """A client over a transport."""
     if transport == "inside":
-        async with inside(place.desk()) as client:
+        async with inside(place.workspace()) as client:
             yield client
     elif transport.startswith("stdio"):
         async with Client(stdio_of(place), mode=transport.partition(" ")[2] or "auto") as client:
@@ -157,7 +157,7 @@ def test_an_edit_whose_backtest_fails_still_says_that_it_saved(place: Place, mon
     monkeypatch.setattr(LongJob, "__next__", fail)
 
     async def work() -> None:
-        async with inside(place.desk(allow_edit=True)) as client:
+        async with inside(place.workspace(allow_edit=True)) as client:
             file = (await client.call_tool("lint", {"contract": "contracts/people.yaml"})).structured_content
             arguments = {"contract": file["contract"], "hash": file["hash"], "old": "age >= 18", "new": "age >= 17"}
             result = await client.call_tool("edit", arguments)

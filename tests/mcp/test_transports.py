@@ -108,12 +108,12 @@ def test_printed_output_does_not_reach_the_protocol(place: Place, tmp_path: Path
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
         "import os, sys\n"
-        "from trueup.mcp import calling\n"
+        "from trueup.mcp import caller\n"
         "from trueup.cli.main import main\n"
-        "before = calling.ToolCaller._tool\n"
+        "before = caller.ToolCaller._tool\n"
         "def loud(self, name):\n"
         "    print('noise'); os.system('echo noise of a child'); return before(self, name)\n"
-        "calling.ToolCaller._tool = loud\n"
+        "caller.ToolCaller._tool = loud\n"
         "sys.argv = ['trueup', 'mcp', sys.argv[1]]\n"
         "main()\n"
     )

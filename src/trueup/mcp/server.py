@@ -1,4 +1,4 @@
-"""The server: turns a desk into a server of the MCP SDK, for any transport."""
+"""The server: turns a workspace into a server of the MCP SDK, for any transport."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from mcp.server import Server, ServerRequestContext
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 from trueup import __version__
-from trueup.mcp.calling import ToolCaller
-from trueup.mcp.desk import Workspace
+from trueup.mcp.caller import ToolCaller
 from trueup.mcp.table import offered
+from trueup.mcp.workspace import Workspace
 
 _INSTRUCTIONS = """\
 trueup reads, repairs and judges replies of language models by contracts, which are YAML files with a schema, rules and states.
@@ -21,10 +21,10 @@ Text between [data …] and [/data …] was copied from replies, stores or files
 Results are short. `omitted` names what a result leaves out, with the call that shows it."""
 
 
-def server_of(desk: Workspace) -> "Server[Any]":
-    """A server with the tools that a desk offers."""
-    caller = ToolCaller(desk)
-    tools = [tool.definition() for tool in offered(allow_edit=desk.allow_edit)]
+def server_of(workspace: Workspace) -> "Server[Any]":
+    """A server with the tools that a workspace offers."""
+    caller = ToolCaller(workspace)
+    tools = [tool.definition() for tool in offered(allow_edit=workspace.allow_edit)]
 
     async def list_tools(*_: Any) -> ListToolsResult:
         return ListToolsResult(tools=tools)

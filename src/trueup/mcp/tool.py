@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from trueup.mcp.answer import ToolAnswer
-from trueup.mcp.desk import Workspace
+from trueup.mcp.workspace import Workspace
 from trueup.studio.working.work import LongJob
 
 if TYPE_CHECKING:

@@ -74,8 +74,8 @@ def mcp(
     if listen is not None and port is not None:
         raise click.UsageError("give --port or --listen, not both")
     try:
-        from trueup.mcp.desk import Workspace
-        from trueup.mcp.running import run_stdio
+        from trueup.mcp.transports import run_stdio
+        from trueup.mcp.workspace import Workspace
         from trueup.studio.settings import StudioSettings
     except ImportError as error:
         raise Unavailable(f"{error.name} is not installed: {install('mcp')}") from None
@@ -92,8 +92,8 @@ def _serve_http(
 ) -> None:  # fmt: skip
     from msgspec.structs import replace
 
-    from trueup.mcp.desk import Workspace
-    from trueup.mcp.running import PATH, run_http
+    from trueup.mcp.transports import PATH, run_http
+    from trueup.mcp.workspace import Workspace
     from trueup.studio.door.sessions import digest_of, new_secret
     from trueup.studio.settings import LOOPBACK, Key
 
@@ -108,11 +108,11 @@ def _serve_http(
     with bound(where, wanted, "--port" if listen is None else "--listen", usual=_PORT) as listening:
         at = listening.getsockname()[1]
         url = f"http://{bracketed(HERE if where in EVERYWHERE else where)}:{at}{PATH}"
-        desk = Workspace(settings, allow_edit=allow_edit)
+        workspace = Workspace(settings, allow_edit=allow_edit)
         run_http(
-            desk,
+            workspace,
             listening,
-            lambda: _say_started(desk.settings, url, where, "" if given else secret, allow_edit=allow_edit),
+            lambda: _say_started(workspace.settings, url, where, "" if given else secret, allow_edit=allow_edit),
         )
 
 

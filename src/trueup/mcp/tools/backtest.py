@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.tool import Long, McpTool
-from trueup.mcp.tools.replies import ReplySelection, address_for, limit_of, selection_of
+from trueup.mcp.tools.reply_filters import ReplySelection, address_for, limit_of, selection_of
+from trueup.mcp.workspace import Workspace
 from trueup.studio.contracts.drafts import contract_of
 from trueup.studio.contracts.files import called
 from trueup.studio.contracts.stored import has_judged
@@ -34,7 +34,7 @@ class BacktestInput(ReplySelection, frozen=True, kw_only=True):
     judged_by: Annotated[str | None, Meta(description="Only replies that the contract of this name judged. Left out: the contract's own name. Empty: replies of every contract.")] = None  # fmt: skip
 
 
-def backtest(desk: Workspace, asked: BacktestInput) -> ToolAnswer | Long:
+def backtest(workspace: Workspace, asked: BacktestInput) -> ToolAnswer | Long:
     """Judge stored replies again by a contract or a draft, and show which decisions would change.
 
     Counts replies that would be newly refused, newly accepted or get another value, with confidence intervals, and lists such replies. Nothing is
@@ -42,28 +42,30 @@ def backtest(desk: Workspace, asked: BacktestInput) -> ToolAnswer | Long:
     """
     if not asked.contract:
         raise RequestRefused(400, "contract is missing.", hint="`lint` without arguments lists the contract files.")
-    saved = desk.contract(asked.contract).text
+    saved = workspace.contract(asked.contract).text
     against = asked.against or (SAVED if asked.text else RECORDED)
-    return started(desk, asked, new=asked.text or saved, old=_old(desk, against, saved), is_stored=_is_stored(against))
+    return started(
+        workspace, asked, new=asked.text or saved, old=_old(workspace, against, saved), is_stored=_is_stored(against)
+    )
 
 
 def started(
-    desk: Workspace, asked: BacktestInput, *, new: str, old: str | None, is_stored: bool = False
+    workspace: Workspace, asked: BacktestInput, *, new: str, old: str | None, is_stored: bool = False
 ) -> ToolAnswer | Long:
     """A backtest of two texts of a contract file. If they decide alike, it has its result immediately."""
-    draft = contract_of(desk.settings, new, asked.contract)
+    draft = contract_of(workspace.settings, new, asked.contract)
     if (
         old is not None
         and not is_stored
-        and contract_of(desk.settings, old, asked.contract).fingerprint == draft.fingerprint
+        and contract_of(workspace.settings, old, asked.contract).fingerprint == draft.fingerprint
     ):
         return ToolAnswer({"conclusion": "Nothing can flip: both texts decide alike.", "same_fingerprint": True})
     spec: dict[str, Any] = {
-        **told_of(desk.settings), "sources": desk.sources(asked.sources), "store": address_for(desk, asked.sources),
+        **told_of(workspace.settings), "sources": workspace.sources(asked.sources), "store": address_for(workspace, asked.sources),
         "file": asked.contract, "text": new, "old": old, "old_stored": is_stored, "sample": limit_of(asked.limit),
-        "selection": msgspec.to_builtins(selection_of(asked, _judged_by(desk, asked, draft.name))),
+        "selection": msgspec.to_builtins(selection_of(asked, _judged_by(workspace, asked, draft.name))),
     }  # fmt: skip
-    return Long(desk.works.start("backtest", spec), backtest_answer)
+    return Long(workspace.works.start("backtest", spec), backtest_answer)
 
 
 def backtest_answer(result: dict[str, Any]) -> ToolAnswer:
@@ -109,10 +111,10 @@ def _group(kind: str, row: dict[str, Any]) -> Row:
     }
 
 
-def _old(desk: Workspace, against: str, saved: str) -> str | None:
+def _old(workspace: Workspace, against: str, saved: str) -> str | None:
     if against in (SAVED, RECORDED):
         return saved if against == SAVED else None
-    text = desk.store.contract_text(against)
+    text = workspace.store.contract_text(against)
     if text is None:
         raise RequestRefused(
             404, f"against is {against[:40]!r}, which is not the fingerprint of a stored version.", code="no_version",
@@ -125,7 +127,7 @@ def _is_stored(against: str) -> bool:
     return against not in (SAVED, RECORDED)
 
 
-def _judged_by(desk: Workspace, asked: BacktestInput, draft: str) -> str:
+def _judged_by(workspace: Workspace, asked: BacktestInput, draft: str) -> str:
     """The contract to select replies by; all replies of files are selected."""
     if asked.judged_by is not None:
         return asked.judged_by
@@ -133,8 +135,8 @@ def _judged_by(desk: Workspace, asked: BacktestInput, draft: str) -> str:
         return ""
     if draft:
         return draft
-    own = called(desk.path(asked.contract))
-    return own if has_judged(desk.store, own) else ""
+    own = called(workspace.path(asked.contract))
+    return own if has_judged(workspace.store, own) else ""
 
 
 BACKTEST = McpTool("backtest", "Backtest a contract", BacktestInput, backtest)

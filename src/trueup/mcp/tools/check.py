@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows, verdict_facts, verdict_sections
 from trueup.mcp.tool import Continued, McpTool
+from trueup.mcp.workspace import Workspace
 from trueup.studio.api.judging import JudgeRequest, judge_reply
 from trueup.studio.refusal import RequestRefused
 from trueup.studio.verdicts.detail import again
@@ -28,7 +28,7 @@ class Checking(Continued, frozen=True, kw_only=True):
     response: Annotated[bool | Literal["auto"], Meta(description="true if `reply` is a provider's response as JSON, or the body of a stream.")] = False  # fmt: skip
 
 
-def check(desk: Workspace, asked: Checking) -> ToolAnswer:
+def check(workspace: Workspace, asked: Checking) -> ToolAnswer:
     """Judge a language model's reply by a contract.
 
     Says whether the reply is accepted, which value it has, each fix that was needed to read it (lossless, guess or lossy) and each finding that
@@ -36,22 +36,22 @@ def check(desk: Workspace, asked: Checking) -> ToolAnswer:
     Call `explain` with a code to learn what it means.
     """
     if asked.verdict:
-        return _stored(desk, asked.verdict)
+        return _stored(workspace, asked.verdict)
     if asked.reply is None:
         raise RequestRefused(
             400, "reply is missing.", hint="Give the text of a reply, or `verdict` with the id of a stored one."
         )
     text = asked.text
     if asked.contract:
-        opened = desk.contract(asked.contract)
+        opened = workspace.contract(asked.contract)
         text = text or opened.text
     judged = judge_reply(
-        desk,
+        workspace,
         JudgeRequest(
             reply=asked.reply, contract=text, file=asked.contract, state=asked.state, source=asked.source, response=asked.response,
             context=json.dumps(asked.context) if asked.context else "",
         ),
-        desk.who,
+        workspace.who,
     )  # fmt: skip
     faults = judged["faults"]
     if judged["verdict"] is None:
@@ -69,8 +69,8 @@ def check(desk: Workspace, asked: Checking) -> ToolAnswer:
     )
 
 
-def _stored(desk: Workspace, verdict: str) -> ToolAnswer:
-    found = again(desk, verdict, desk.who)
+def _stored(workspace: Workspace, verdict: str) -> ToolAnswer:
+    found = again(workspace, verdict, workspace.who)
     if found["verdict"] is None:
         raise RequestRefused(410, f"This reply cannot be judged again. {found['why']}", code="not_judged")
     contract = {"contract": name(found["contract"]["file"])}

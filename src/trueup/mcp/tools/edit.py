@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows
 from trueup.mcp.tool import Long, McpTool
 from trueup.mcp.tools.backtest import BacktestInput, backtest_answer, started
-from trueup.mcp.tools.replies import Since
+from trueup.mcp.tools.reply_filters import Since
+from trueup.mcp.workspace import Workspace
 from trueup.studio.api.contracts import Saving, save_file
 from trueup.studio.contracts.drafts import contract_of, lint_draft
 from trueup.studio.contracts.saving import Changed
@@ -36,22 +36,22 @@ class Editing(msgspec.Struct, frozen=True, kw_only=True):
     judged_by: Annotated[str | None, Meta(description="The backtest takes replies that the contract of this name judged. Left out: the contract's own name. Empty: replies of every contract.")] = None  # fmt: skip
 
 
-def edit(desk: Workspace, asked: Editing) -> ToolAnswer | Long:
+def edit(workspace: Workspace, asked: Editing) -> ToolAnswer | Long:
     """Change a contract file, and show what lint and a backtest say about the change.
 
     Needs the file's `hash` from `lint`, so that nobody's change is lost. A text with errors is refused and nothing is written. The file is replaced in
     one step. Give `old` and `new` for a change in one place, or `text` for the whole file. Try a draft first with `backtest` and `text`.
     """
-    if not desk.allow_edit:
+    if not workspace.allow_edit:
         raise RequestRefused(403, "This server is read-only.", code="read_only", hint="Start it with --allow-edit.")
-    opened = desk.contract(asked.contract)
+    opened = workspace.contract(asked.contract)
     if opened.hash != asked.hash:
         raise _changed(asked.contract, opened.hash)
     text = _edited(asked, opened.text)
-    draft = contract_of(desk.settings, text, asked.contract)
-    before = lint_draft(desk.settings, opened.text, asked.contract).contract
+    draft = contract_of(workspace.settings, text, asked.contract)
+    before = lint_draft(workspace.settings, opened.text, asked.contract).contract
     try:
-        saved = save_file(desk, Saving(file=asked.contract, text=text, hash=asked.hash), desk.who)
+        saved = save_file(workspace, Saving(file=asked.contract, text=text, hash=asked.hash), workspace.who)
     except Changed as error:
         raise _changed(asked.contract, error.hash) from None
     faults = saved["faults"]
@@ -72,12 +72,12 @@ def edit(desk: Workspace, asked: Editing) -> ToolAnswer | Long:
 
     if before is not None and before.fingerprint == draft.fingerprint:
         return both(ToolAnswer({"conclusion": "Nothing can flip: both texts decide alike."}))
-    why = _no_backtest(desk, asked)
+    why = _no_backtest(workspace, asked)
     if why:
         return both(ToolAnswer({"not_done": why}))
     wanted = BacktestInput(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
     try:
-        work = started(desk, wanted, new=text, old=None if before is None else opened.text)
+        work = started(workspace, wanted, new=text, old=None if before is None else opened.text)
     except RequestRefused as refusal:  # the file is saved, which matters more
         return both(ToolAnswer({"not_done": f"{refusal.message} Call `backtest` later."}))
     if isinstance(work, ToolAnswer):
@@ -107,10 +107,10 @@ def _edited(asked: Editing, text: str) -> str:
     return text.replace(asked.old, asked.new)
 
 
-def _no_backtest(desk: Workspace, asked: Editing) -> str:
+def _no_backtest(workspace: Workspace, asked: Editing) -> str:
     if not asked.limit:
         return "limit is 0."
-    return "" if desk.has_store else "No store is open; the server was started without --store."
+    return "" if workspace.has_store else "No store is open; the server was started without --store."
 
 
 def _changed(file: str, now: str) -> RequestRefused:

@@ -6,9 +6,9 @@ from msgspec import Meta
 
 from trueup.contract.codes import ALL, describe, family_of, find_kinds, own_kinds, page_of
 from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced
 from trueup.mcp.tool import Continued, McpTool
+from trueup.mcp.workspace import Workspace
 from trueup.studio.api.judging import Code
 from trueup.studio.api.judging import explain as explained
 from trueup.verdict.catalogue import FixKind
@@ -20,7 +20,7 @@ class Explaining(Continued, frozen=True, kw_only=True):
     code: Annotated[str, Meta(description="A code such as V001, or a name such as trailing-comma. Empty: list every code.")] = ""  # fmt: skip
 
 
-def explain(desk: Workspace, asked: Explaining) -> ToolAnswer:
+def explain(workspace: Workspace, asked: Explaining) -> ToolAnswer:
     """Say what a code of a finding, fix or fault means, with replies that trigger it and replies that do not.
 
     Without `code`, list every code with one sentence.
@@ -28,7 +28,7 @@ def explain(desk: Workspace, asked: Explaining) -> ToolAnswer:
     if not asked.code:
         rows: list[Row] = [_row(kind) for kind in (*ALL, *own_kinds())]
         return ToolAnswer({"codes_in_all": len(rows)}, (AnswerSection("codes", rows),))
-    explained(desk, Code(asked.code), desk.who)  # refuses an unknown code and suggests the nearest ones
+    explained(workspace, Code(asked.code), workspace.who)  # refuses an unknown code and suggests the nearest ones
     kinds = find_kinds(asked.code)
     page = "\n\n".join(page_of(kind) for kind in kinds)
     if any(family_of(kind) == "own" for kind in kinds):  # written by another package

@@ -6,10 +6,10 @@ import msgspec
 from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced
 from trueup.mcp.tool import Long, McpTool
-from trueup.mcp.tools.replies import ReplySelection, address_for, limit_of, selection_of
+from trueup.mcp.tools.reply_filters import ReplySelection, address_for, limit_of, selection_of
+from trueup.mcp.workspace import Workspace
 from trueup.studio.working.folders import told_of
 
 
@@ -24,19 +24,19 @@ class Inferring(ReplySelection, frozen=True, kw_only=True):
     operation: Annotated[str, Meta(description="The operation of an OpenAPI file whose answer is drafted.")] = ""
 
 
-def infer(desk: Workspace, asked: Inferring) -> Long:
+def infer(workspace: Workspace, asked: Inferring) -> Long:
     """Draft a contract from replies or from an OpenAPI file.
 
     Every line of the draft carries its evidence as a comment. A share of the replies is held out, and the report says how many of those pass.
     Nothing is written. Can take minutes for many replies; `limit` makes it shorter.
     """
     spec: dict[str, Any] = {
-        **told_of(desk.settings), "sources": desk.sources(asked.sources), "store": address_for(desk, asked.sources),
+        **told_of(workspace.settings), "sources": workspace.sources(asked.sources), "store": address_for(workspace, asked.sources),
         "selection": msgspec.to_builtins(msgspec.structs.replace(selection_of(asked, asked.judged_by), limit=limit_of(asked.limit))),
         "name": asked.name, "strictness": asked.strictness, "expect": asked.expect, "reply_column": asked.reply_column,
         "operation": asked.operation,
     }  # fmt: skip
-    return Long(desk.works.start("infer", spec), _answer)
+    return Long(workspace.works.start("infer", spec), _answer)
 
 
 def _answer(result: dict[str, Any]) -> ToolAnswer:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, inert, name
 from trueup.mcp.findings import counts_of, fault_rows
 from trueup.mcp.tool import Continued, McpTool
+from trueup.mcp.workspace import Workspace
 from trueup.studio.api.contracts import OneFile, contract_file, contracts
 from trueup.studio.api.judging import Written, run_examples
 from trueup.studio.endpoint import Nothing
@@ -23,27 +23,27 @@ class Linting(Continued, frozen=True, kw_only=True):
     text: Annotated[str, Meta(description="The text of a draft (YAML). With `contract`: a draft that takes the place of that file.")] = ""  # fmt: skip
 
 
-def lint(desk: Workspace, asked: Linting) -> ToolAnswer:
+def lint(workspace: Workspace, asked: Linting) -> ToolAnswer:
     """Find faults in a contract file or a draft, run the examples inside it, and read its text.
 
     Gives each fault with its line and column, and the file's text and `hash`, which `edit` needs. Without arguments, list the contract files in
     the served folders with their errors and warnings.
     """
     if not asked.contract and not asked.text:
-        return _list(desk)
+        return _list(workspace)
     facts: dict[str, Any] = {}
     text = asked.text
     if asked.contract:
-        desk.contract(asked.contract)
-        file = contract_file(desk, OneFile(asked.contract), desk.who)
+        workspace.contract(asked.contract)
+        file = contract_file(workspace, OneFile(asked.contract), workspace.who)
         text = text or file["text"]
         facts = {
             "contract": name(file["file"]), "hash": file["hash"], "fingerprint": file["fingerprint"], "name": name(file["name"]),
-            "editable": desk.allow_edit and not file["read_only"],
+            "editable": workspace.allow_edit and not file["read_only"],
         }  # fmt: skip
         if file["extended_by"]:
             facts["extended_by"] = [each for each in file["extended_by"][:10] if not isinstance(name(each), Fenced)]
-    tried = run_examples(desk, Written(contract=text, file=asked.contract), desk.who)
+    tried = run_examples(workspace, Written(contract=text, file=asked.contract), workspace.who)
     faults, examples = tried["faults"], tried["examples"]
     failing = [each for each in examples if not each["passes"]]
     facts |= {**counts_of(faults), "examples": len(examples), "failing_examples": len(failing)}
@@ -60,8 +60,8 @@ def lint(desk: Workspace, asked: Linting) -> ToolAnswer:
     return ToolAnswer(facts, tuple(section for section in sections if section.content))
 
 
-def _list(desk: Workspace) -> ToolAnswer:
-    found = contracts(desk, Nothing(), desk.who)
+def _list(workspace: Workspace) -> ToolAnswer:
+    found = contracts(workspace, Nothing(), workspace.who)
     rows: list[Row] = [
         {
             "contract": name(each["file"]), "name": name(each["name"]), "errors": each["errors"], "warnings": each["warnings"],

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
-from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.tool import Continued, McpTool
-from trueup.mcp.tools.replies import Model, Since
+from trueup.mcp.tools.reply_filters import Model, Since
+from trueup.mcp.workspace import Workspace
 from trueup.store.stats import warnings
 from trueup.studio.moments import moment
 from trueup.studio.refusal import RequestRefused
@@ -26,7 +26,7 @@ class Counting(Continued, frozen=True, kw_only=True):
     contract: Annotated[str, Meta(description="Only this contract, by its name.")] = ""
 
 
-def stats(desk: Workspace, asked: Counting) -> ToolAnswer:
+def stats(workspace: Workspace, asked: Counting) -> ToolAnswer:
     """Count how often the replies of each model failed or had to be asked for again, and why.
 
     `by: rules` lists the versions of each contract with their fingerprints and how many replies each refused.
@@ -36,14 +36,14 @@ def stats(desk: Workspace, asked: Counting) -> ToolAnswer:
     if asked.by == "rules":
         if asked.model:
             raise RequestRefused(400, "`by: rules` counts all models.", hint="Leave out `model`.")
-        versions = desk.store.rules(contract=contract, since=since)
+        versions = workspace.store.rules(contract=contract, since=since)
         return ToolAnswer(
             {"versions": len(versions)},
             (AnswerSection("rules", [_version(each.to_dict()) for each in reversed(versions)]),),
         )
     options: dict[str, Any] = {"since": since, "model": asked.model or None, "contract": contract}
-    rates = desk.store.stats(by=asked.by, **options)
-    whole = rates if asked.by == "all" else desk.store.stats(**options)
+    rates = workspace.store.stats(by=asked.by, **options)
+    whole = rates if asked.by == "all" else workspace.store.stats(**options)
     facts: dict[str, Any] = {"rows": len(rates), "asked": sum(rate.asked for rate in whole)}
     rows = [_rate(rate.to_dict(), is_timed=asked.by != "all") for rate in reversed(rates)]
     said: list[Row] = [{"warning": Fenced(each)} for each in warnings(whole)]

@@ -1,4 +1,4 @@
-"""Files: only files inside the served folders, by the normal form of their names."""
+"""Names of files: only files inside the served folders, by the normal form of their names."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_a_name_outside_the_folders_or_through_a_link_is_refused(place: Place, n
         ("backtest", {"contract": name}),
         ("infer", {"sources": [name]}),
     ):
-        result = call(place.desk(), tool, **arguments)
+        result = call(place.workspace(), tool, **arguments)
         assert result.is_error
         said = text_of(result)
         assert "There is no file" in said, (tool, said)
@@ -58,18 +58,18 @@ def test_a_name_outside_the_folders_or_through_a_link_is_refused(place: Place, n
 
 @pytest.mark.parametrize("name", ["contracts/replies", "contracts"])
 def test_a_folder_with_links_is_not_a_source(place: Place, name: str) -> None:
-    said = text_of(call(place.desk(), "infer", sources=[name]))
+    said = text_of(call(place.workspace(), "infer", sources=[name]))
     assert said.startswith(f"{name} contains links")
 
 
 def test_settings_that_may_contain_keys_are_not_a_source(place: Place) -> None:
-    said = text_of(call(place.desk(), "infer", sources=["contracts/gateway.yaml"]))
+    said = text_of(call(place.workspace(), "infer", sources=["contracts/gateway.yaml"]))
     assert "settings" in said
     assert "sk-secret" not in said
 
 
 def test_a_contract_cannot_name_a_file_outside(place: Place) -> None:
-    result = call(place.desk(), "lint", contract="contracts/people.yaml", text="extends: ../secret.yaml\n")
+    result = call(place.workspace(), "lint", contract="contracts/people.yaml", text="extends: ../secret.yaml\n")
     said = text_of(result)
     assert result.structured_content["errors"] == 1
     assert "# secret" not in said

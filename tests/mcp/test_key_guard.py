@@ -1,4 +1,4 @@
-"""The door of the HTTP server: keys, hosts, origins, and sizes."""
+"""The key guard of the HTTP server: keys, hosts, origins, and sizes."""
 
 import os
 import subprocess

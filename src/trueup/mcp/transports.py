@@ -1,4 +1,4 @@
-"""Run a server: serves the tools of a desk to one client on standard input and output, or to many over HTTP.
+"""Run a server: serves the tools of a workspace to one client on standard input and output, or to many over HTTP.
 
 Standard output contains only the protocol. The end of standard input, Ctrl-C and SIGTERM end the server silently.
 """
@@ -15,9 +15,9 @@ import anyio
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from trueup.mcp.desk import Workspace
-from trueup.mcp.door import KeyGuard
+from trueup.mcp.key_guard import KeyGuard
 from trueup.mcp.server import server_of
+from trueup.mcp.workspace import Workspace
 from trueup.studio.door.guard import Message, Receive, Scope, Send
 from trueup.studio.serving import serve
 
@@ -27,24 +27,24 @@ _IDLE = 3_600.0  # seconds after which a session without a request ends
 _MOST_SESSIONS = 200
 
 
-def run_stdio(desk: Workspace) -> None:
+def run_stdio(workspace: Workspace) -> None:
     """Serve the client that started this process."""
-    with contextlib.closing(desk), _quiet_end(desk):
-        anyio.run(_serve_stdio, desk)
+    with contextlib.closing(workspace), _quiet_end(workspace):
+        anyio.run(_serve_stdio, workspace)
 
 
-async def _serve_stdio(desk: Workspace) -> None:
-    server = server_of(desk)
+async def _serve_stdio(workspace: Workspace) -> None:
+    server = server_of(workspace)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
 @contextlib.contextmanager
-def _quiet_end(desk: Workspace) -> Iterator[None]:
+def _quiet_end(workspace: Workspace) -> Iterator[None]:
     """End immediately on a signal: the thread that waits for standard input cannot be woken."""
 
     def end(*_: object) -> NoReturn:
-        desk.close()
+        workspace.close()
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
         os._exit(0)
@@ -60,14 +60,14 @@ def _quiet_end(desk: Workspace) -> Iterator[None]:
 class HttpApp:
     """The HTTP server as an ASGI application."""
 
-    def __init__(self, desk: Workspace) -> None:
-        self._desk = desk
-        app = server_of(desk).streamable_http_app(
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        app = server_of(workspace).streamable_http_app(
             streamable_http_path=PATH, max_request_body_size=_MOST_BODY, session_idle_timeout=_IDLE, max_sessions=_MOST_SESSIONS,
-            # the door has already checked the host and the origin by the names of this server
+            # the key guard has already checked the host and the origin by the names of this server
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )  # fmt: skip
-        self._door = KeyGuard(app, desk.settings)
+        self._guard = KeyGuard(app, workspace.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = ""
@@ -80,19 +80,19 @@ class HttpApp:
                 state = "complete"
             await send(message)
 
-        await self._door(scope, receive, noted)
+        await self._guard(scope, receive, noted)
         if state == "started":  # the SDK leaves streams open at the end, which uvicorn would report as an error
             await send({"type": "http.response.body", "body": b""})
 
     def stop(self) -> None:
         """End long work, so that nothing waits for it."""
-        self._desk.works.close()
+        self._workspace.works.close()
 
     def close(self) -> None:
         """Close the opened resources."""
-        self._desk.close()
+        self._workspace.close()
 
 
-def run_http(desk: Workspace, listening: socket.socket, started: Callable[[], object]) -> None:
+def run_http(workspace: Workspace, listening: socket.socket, started: Callable[[], object]) -> None:
     """Serve until a signal stops it; `started` is called when requests are answered."""
-    serve(HttpApp(desk), listening, started, lifespan="on")
+    serve(HttpApp(workspace), listening, started, lifespan="on")

@@ -5,8 +5,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from trueup.material.selection import Selection
-from trueup.mcp.desk import Workspace
 from trueup.mcp.tool import Continued
+from trueup.mcp.workspace import Workspace
 from trueup.studio.moments import moment
 from trueup.studio.refusal import RequestRefused
 
@@ -49,15 +49,15 @@ def limit_of(limit: int | None) -> int | None:
     return limit
 
 
-def address_for(desk: Workspace, sources: list[str]) -> str:
+def address_for(workspace: Workspace, sources: list[str]) -> str:
     """The URL of the store, if no other source is named."""
     from trueup.studio.working.addresses import address_of
 
     if sources:
         return ""
-    if not desk.has_store:
+    if not workspace.has_store:
         raise RequestRefused(
             404, "No store is open, and `sources` is empty.", code="no_store",
             hint="Name files of replies in `sources`, or start the server with --store verdicts.db.",
         )  # fmt: skip
-    return address_of(desk)
+    return address_of(workspace)

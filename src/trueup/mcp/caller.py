@@ -13,10 +13,10 @@ import anyio
 import anyio.to_thread
 
 from trueup.mcp.answer import AnswerSection, PageRequest, Rendered, ToolAnswer, render
-from trueup.mcp.desk import Workspace
 from trueup.mcp.findings import fault_rows
 from trueup.mcp.table import BY_NAME, offered
 from trueup.mcp.tool import Continued, Long, McpTool, schema_of
+from trueup.mcp.workspace import Workspace
 from trueup.store.errors import StoreError
 from trueup.studio.contracts.drafts import FaultyDraft
 from trueup.studio.decoding import decoded
@@ -48,8 +48,8 @@ _WORDS = (
 class ToolCaller:
     """Calls the tools of one server."""
 
-    def __init__(self, desk: Workspace) -> None:
-        self._desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> "CallToolResult":
         """The result of a call."""
@@ -65,12 +65,12 @@ class ToolCaller:
                 else {"error": error.message}
             )
             faulty = ToolAnswer(facts, (AnswerSection("faults", fault_rows(error.faults)),), is_error=True)
-            kept = self._desk.kept.put("lint", faulty)
+            kept = self._workspace.kept.put("lint", faulty)
             return _result(render(faulty, PageRequest("lint", kept)), is_error=True)
         except RequestRefused as refusal:
             return _error(refusal)
         except StoreError as error:
-            return _error(self._desk.unavailable(error))
+            return _error(self._workspace.unavailable(error))
         except Exception:
             log.exception("the tool %s failed", name)
             return _error(
@@ -81,7 +81,7 @@ class ToolCaller:
         tool = BY_NAME.get(name)
         if tool is None:
             near = nearest(name, BY_NAME)
-            names = ", ".join(each.name for each in offered(allow_edit=self._desk.allow_edit))
+            names = ", ".join(each.name for each in offered(allow_edit=self._workspace.allow_edit))
             raise RequestRefused(
                 404,
                 f"There is no tool {name[:60]!r}.",
@@ -95,14 +95,16 @@ class ToolCaller:
         given = _decoded(tool, arguments)
         result, section, start = (getattr(given, each, None) for each in Continued.__struct_fields__)
         if result:
-            return self._desk.kept.get(tool.name, result), PageRequest(tool.name, result, section or "", start or 0)
+            return self._workspace.kept.get(tool.name, result), PageRequest(
+                tool.name, result, section or "", start or 0
+            )
         answer = await self._run(tool, given, report)
         # reading the rest of an edit's result changes nothing
         reader = "backtest" if tool.is_edit else tool.name
-        return answer, PageRequest(reader, self._desk.kept.put(reader, answer), section or "", start or 0)
+        return answer, PageRequest(reader, self._workspace.kept.put(reader, answer), section or "", start or 0)
 
     async def _run(self, tool: McpTool, given: Any, report: Report) -> ToolAnswer:
-        made = await self._quick(partial(tool.run, self._desk, given))
+        made = await self._quick(partial(tool.run, self._workspace, given))
         if not isinstance(made, Long):
             return made
         try:

@@ -1,4 +1,4 @@
-"""The door of the HTTP server: every request passes through it before the SDK sees it.
+"""The key guard: checks every request of the HTTP server before the SDK sees it.
 
 It refuses unknown hosts (DNS rebinding), requests from web pages of other origins, and requests without a key. The key is a bearer token.
 Too many wrong keys from one address lock that address out for a minute.

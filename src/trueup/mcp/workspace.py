@@ -1,4 +1,4 @@
-"""The desk: shared by all tools. It takes settings, and gives access to folders, the store, long work and kept answers.
+"""The workspace: shared by all tools. It takes settings, and gives access to folders, the store, long work and kept answers.
 
 It reads and writes files by their names inside the served folders only. A name with `..`, and one that goes through a link, is refused.
 """
