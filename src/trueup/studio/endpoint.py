@@ -2,7 +2,7 @@
 it.
 
 A handler is a plain function that runs in a thread: it takes the studio, the decoded request and the caller's key, and
-returns data for JSON, or a `JsonLines`. It raises a `Refusal` if it cannot serve the request.
+returns data for JSON, or a `JsonLines`. It raises a `RequestRefused` if it cannot serve the request.
 """
 
 import inspect

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 from trueup.ask.drivers.interrupt import interrupt
 
 R = TypeVar("R")
-END: Final = object()  # what `Pieces.take` returns after the last piece
+END: Final = object()  # what `ThreadedPieces.take` returns after the last piece
 GRACE = 0.04  # seconds that a call has to end after it was interrupted
 _LOOKS = 8  # how many times a coroutine checks during that time whether it has ended
 _SOON = 0.001  # seconds before another attempt to interrupt a call that was not waiting

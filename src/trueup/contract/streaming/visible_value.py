@@ -19,7 +19,7 @@ _NOTHING: Any = object()
 
 
 class Guide(Protocol):
-    """Guides the members of one container: by a schema (`Members`), or by a Python type (`Typed`)."""
+    """Guides the members of one container: by a schema (`Members`), or by a Python type (`TypeFitter`)."""
 
     def inside(self, slot: Any, container: Any) -> "Guide | None":
         """The guide of a container that has opened inside; None if its members have to wait until it closes."""

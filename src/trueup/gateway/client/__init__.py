@@ -4,7 +4,7 @@ It supports only HTTP/1.1 and trusts nothing in an answer. `docs/decisions/http-
 
 | module | what it knows |
 |---|---|
-| `upstream` | `Line` sends a request to an upstream, `Reply` is its answer: which headers pass, what a failure is called |
+| `upstream` | `UpstreamConnections` sends a request to an upstream, `UpstreamResponse` is its answer: which headers pass, what a failure is called |
 | `pool` | which connections are open, which are idle, who waits for one |
 | `link` | one connection: how an answer is framed, and where it ends |
 | `addresses` | which addresses a name has, and which of them may be connected to |
