@@ -8,7 +8,7 @@ import pytest
 from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.joiners import BranchJoiner
-from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.dataclasses import ChatMessage, ChatRole, ToolCall
 from haystack.utils import Secret
 
 from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
@@ -108,13 +108,67 @@ def test_a_text_under_reply_rules_is_judged() -> None:
     assert "validation_error" in validator.run([ChatMessage.from_assistant("Yes")])
 
 
-def test_tool_calls_of_a_message_are_judged() -> None:
-    def add(a: int, b: int) -> int:
-        return a + b
+def add(a: int, b: int) -> int:
+    return a + b
 
-    message = ChatMessage.from_assistant(tool_calls=[ToolCall("add", {"a": 1, "b": "x"}, id="1")])
-    outputs = ContractValidator(Contract(tools=[add])).run([message])
-    assert "The call was not made" in outputs["validation_error"][-1].text
+
+def calling(text: str | None = None, name: str = "add", **arguments: Any) -> ChatMessage:
+    call = ToolCall(name, arguments, id="1", extra={"signature": "s"})
+    return ChatMessage.from_assistant(text, meta={"model": "m"}, tool_calls=[call])
+
+
+def test_a_refused_call_is_answered_as_the_provider_expects() -> None:
+    outputs = ContractValidator(Contract(tools=[add])).run([calling(a=1, b="x")])
+    answer = outputs["validation_error"][-1]
+    assert answer.is_from(ChatRole.TOOL)
+    assert "The call was not made" in answer.tool_call_result.result
+    assert (answer.tool_call_result.origin.id, answer.tool_call_result.error) == ("1", True)
+
+
+def test_corrections_of_calls_are_counted() -> None:
+    validator = ContractValidator(Contract(tools=[add]), retries=1)
+    two = ChatMessage.from_assistant(
+        tool_calls=[ToolCall("add", {"a": 1}, id="1"), ToolCall("add", {"a": 1, "b": 2}, id="2")]
+    )
+    history = validator.run([two], QUESTION)["validation_error"]
+    assert [message.role.value for message in history] == ["user", "assistant", "tool", "tool"]
+    assert "refused" in validator.run([two], history)
+
+
+SCHEMAS: list[Any] = [None, Person]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (calling(a="1", b=2), None),
+        (calling("I will add.", a="1", b=2), "I will add."),
+        (calling(name="Add", a=1, b=2), None),
+        (
+            ChatMessage.from_assistant(
+                'One moment. <tool_call>{"name": "add", "arguments": {"a": "1", "b": 2}}</tool_call>'
+            ),
+            "One moment.",
+        ),
+    ],
+)
+def test_a_repaired_call_keeps_its_text_and_gets_its_name(schema: Any, message: ChatMessage, text: str | None) -> None:
+    (valid,) = ContractValidator(Contract(schema, tools=[add])).run([message])["validated"]
+    assert (valid.tool_call.tool_name, valid.tool_call.arguments) == ("add", {"a": 1, "b": 2})
+    assert valid.tool_call.extra == (message.tool_call and message.tool_call.extra)
+    assert (valid.text, valid.meta) == (text, message.meta)
+
+
+def test_a_repaired_message_keeps_everything_else() -> None:
+    message = ChatMessage.from_assistant(BROKEN, meta={"model": "m"}, name="bot", reasoning="Let me see.")
+    (valid,) = ContractValidator(CONTRACT).run([message])["validated"]
+    assert (valid.meta, valid.name, valid.reasoning) == (message.meta, "bot", message.reasoning)
+
+
+def test_a_reply_that_was_cut_off_is_refused() -> None:
+    message = ChatMessage.from_assistant(GOOD[:-1], meta={"finish_reason": "length"})
+    assert "P009" in ContractValidator(CONTRACT).run([message])["validation_error"][-1].text
 
 
 def test_no_message_is_an_error() -> None:

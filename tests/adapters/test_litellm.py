@@ -16,6 +16,7 @@ import litellm
 import openai
 import orjson
 import pytest
+from litellm.types.utils import Delta, ModelResponseStream, StreamingChoices
 
 from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, REFUSED, Person
 from trueup import Contract, Rejected, Verdict
@@ -92,6 +93,66 @@ def test_arguments_of_tool_calls_are_repaired() -> None:
     assert orjson.loads(completion.choices[0].message.tool_calls[0].function.arguments) == {"a": 1, "b": 2}
     with pytest.raises(ReplyRefused, match=r"\$\.calls\[0\]\.args\.b"):
         ask(STEPS["bad call"], ContractGuardrail(Contract(tools=[add])), tools=TOOLS)
+
+
+LEAKED = '<tool_call>{"name": "add", "arguments": {"a": "1", "b": 2}}</tool_call>'
+SCHEMAS: list[Any] = [None, Person]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (Say("I will add.", (Call("add", '{"a": "1", "b": 2,}'),)), "I will add."),
+        (Say(None, (Call("Add", '{"a": 1, "b": 2}'),)), None),
+        (Say(f"One moment. {LEAKED}"), "One moment."),
+    ],
+)
+def test_a_repaired_call_keeps_its_text_and_gets_its_name(schema: Any, reply: Say, text: str | None) -> None:
+    (choice,) = ask(reply, ContractGuardrail(Contract(schema, tools=[add])), tools=TOOLS).choices
+    (call,) = choice.message.tool_calls
+    assert (call.function.name, orjson.loads(call.function.arguments)) == ("add", {"a": 1, "b": 2})
+    assert (choice.message.content, choice.finish_reason) == (text, "tool_calls")
+
+
+def test_a_reply_that_was_cut_off_is_refused() -> None:
+    with pytest.raises(ReplyRefused, match="P009"):
+        ask(Say(GOOD[:-1], finish="length"), ContractGuardrail(CONTRACT))
+
+
+def streamed(guardrail: ContractGuardrail, *pieces: tuple[int, str | None, str | None]) -> list[Any]:
+    """The choices that leave the guardrail for a stream of pieces: the number of the choice, its text, why it ended."""
+
+    async def stream() -> Any:
+        for index, text, finish in pieces:
+            choice = StreamingChoices(index=index, delta=Delta(content=text), finish_reason=finish)
+            yield ModelResponseStream(id="1", model="openai/m", choices=[choice])
+
+    async def run() -> list[Any]:
+        judged = guardrail.async_post_call_streaming_iterator_hook(None, stream(), {})
+        return [chunk.choices[0] async for chunk in judged]
+
+    return asyncio.run(run())
+
+
+def test_each_choice_of_a_stream_is_judged() -> None:
+    guardrail = ContractGuardrail(CONTRACT)
+    ends = [(0, None, "stop"), (1, None, "stop")]
+    out = streamed(guardrail, (0, GOOD[:9], None), (1, BROKEN, None), (0, GOOD[9:], None), *ends)
+    texts = ["".join(choice.delta.content or "" for choice in out if choice.index == index) for index in (0, 1)]
+    assert texts[0] == GOOD
+    assert Person.model_validate_json(texts[1]) == ADA
+    with pytest.raises(ReplyRefused, match="age >= 0"):
+        streamed(guardrail, (0, GOOD, None), (1, REFUSED, None), *ends)
+
+
+def test_a_call_in_the_text_of_a_stream_becomes_a_tool_call() -> None:
+    first, *rest, last = streamed(
+        ContractGuardrail(Contract(tools=[add])), (0, LEAKED[:20], None), (0, LEAKED[20:], None), (0, None, "stop")
+    )
+    assert orjson.loads(first.delta.tool_calls[0].function.arguments) == {"a": 1, "b": 2}
+    assert not any(choice.delta.content for choice in (first, *rest, last))
+    assert last.finish_reason == "tool_calls"
 
 
 def test_the_context_reaches_the_contract() -> None:

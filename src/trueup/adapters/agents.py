@@ -17,8 +17,6 @@ import copy
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic_core import to_json, to_jsonable_python
-
 from trueup.ask.correction import correction_text
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
@@ -37,6 +35,7 @@ with library("openai-agents>=0.20"):
         Runner,
     )
     from agents.strict_schema import ensure_strict_json_schema
+    from pydantic_core import to_json, to_jsonable_python
 
 Known = dict[str, Any] | Callable[[RunContextWrapper[Any]], dict[str, Any]]
 """The context of a check, as in `Contract.check`, or a function that makes it from the run's context."""

@@ -17,16 +17,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trueup.ask.correction import correction_text
+from trueup.ask.correction import correction, correction_text
+from trueup.ask.policy import Policy
+from trueup.ask.replies.repaired import repaired
 from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
-from trueup.verdict.codec import spelled
+from trueup.verdict.codec import decode, spelled
 from trueup.verdict.verdict import Verdict
 from trueup.watch.missing import library
 
 with library("haystack-ai>=3.0"):
     from haystack import component, default_to_dict
-    from haystack.dataclasses import ChatMessage
+    from haystack.dataclasses import ChatMessage, ToolCall
 
 _CORRECTION = "trueup_correction"
 
@@ -95,18 +97,50 @@ class ContractValidator:
     ) -> dict[str, Any]:
         if self.on_verdict is not None:
             self.on_verdict(verdict)
-        if verdict.ok and (self.contract.schema is None or not verdict.fixes):
-            return {"validated": [message], "value": message.text if self.contract.schema is None else verdict.value}
         if verdict.ok:
-            repaired = ChatMessage.from_assistant(spelled(verdict.data).decode(), meta=message.meta)
-            return {"validated": [repaired], "value": verdict.value}
+            valid = _repaired(message, repaired(self.contract, verdict))
+            return {"validated": [valid], "value": valid.text if self.contract.schema is None else verdict.value}
         nth = 1 + sum(_CORRECTION in earlier.meta for earlier in history)
         if nth > self.retries:
             return {"refused": verdict}
+        return {"validation_error": [*history, message, *self._corrected(verdict, message, context, nth)]}
+
+    def _corrected(
+        self, verdict: Verdict, message: ChatMessage, context: dict[str, Any] | None, nth: int
+    ) -> list[ChatMessage]:
+        """The correction: a result for each tool call of the message, or one message of the user."""
+        counted = {_CORRECTION: nth}
+        policy = Policy(repairs=max(nth, self.retries))
+        answers = {
+            sent["tool_call_id"]: sent["content"]
+            for sent in correction(self.contract, verdict, context, policy, nth)
+            if sent["role"] == "tool"
+        }
+        if calls := [call for call in message.tool_calls if call.id in answers]:
+            results = [ChatMessage.from_tool(answers[call.id], call, error=True) for call in calls]
+            results[-1].meta.update(counted)
+            return results
         told = correction_text(self.contract, verdict, context, nth, self.retries)
-        return {"validation_error": [*history, message, ChatMessage.from_user(told, meta={_CORRECTION: nth})]}
+        return [ChatMessage.from_user(told, meta=counted)]
 
 
-def _reply(message: ChatMessage) -> Any:
-    """The message in OpenAI's format, with its tool calls."""
-    return message.to_openai_dict_format() if message.tool_calls else message.text or ""
+def _reply(message: ChatMessage) -> dict[str, Any]:
+    """The message as a completion in OpenAI's format, with its tool calls."""
+    calls = [
+        {"id": call.id or "", "function": {"name": call.tool_name, "arguments": spelled(call.arguments).decode()}}
+        for call in message.tool_calls
+    ]
+    said = {"role": "assistant", "content": message.text, **({"tool_calls": calls} if calls else {})}
+    return {"choices": [{"index": 0, "finish_reason": message.meta.get("finish_reason"), "message": said}]}
+
+
+def _repaired(message: ChatMessage, judged: dict[str, Any] | None) -> ChatMessage:
+    """The message with all its fixes; itself if there are none."""
+    if judged is None:
+        return message
+    extras = {call.id: call.extra for call in message.tool_calls}
+    calls = [
+        ToolCall(call["function"]["name"], decode(call["function"]["arguments"]), call["id"], extras.get(call["id"]))
+        for call in judged.get("tool_calls", ())
+    ]
+    return ChatMessage.from_assistant(judged["content"], message.meta, message.name, calls, reasoning=message.reasoning)

@@ -21,9 +21,6 @@ Person(name='Ada', age=36)
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ModelWrapValidatorHandler, ValidationInfo, create_model, model_validator
-from pydantic_core import PydanticCustomError
-
 from trueup.ask.correction import correction_text
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
@@ -31,6 +28,8 @@ from trueup.watch.missing import library
 
 with library("instructor>=1.17"):
     from instructor.core.exceptions import ResponseParsingError
+    from pydantic import BaseModel, ModelWrapValidatorHandler, ValidationInfo, create_model, model_validator
+    from pydantic_core import PydanticCustomError
 
 Model = TypeVar("Model", bound=BaseModel)
 

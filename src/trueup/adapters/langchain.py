@@ -15,8 +15,6 @@ langchain_core.exceptions.OutputParserException: reply refused: V001 $.age: Fiel
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from pydantic import ConfigDict
-
 from trueup.ask.answer import Answer
 from trueup.ask.correction import correction_text
 from trueup.ask.policy import Policy
@@ -31,6 +29,7 @@ with library("langchain-core>=1.0"):
     from langchain_core.outputs import Generation
     from langchain_core.prompt_values import PromptValue
     from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
+    from pydantic import ConfigDict
 
 
 class ContractOutputParser(BaseTransformOutputParser[Any]):

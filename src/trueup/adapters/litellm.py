@@ -20,9 +20,9 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from trueup.ask.correction import correction_text
+from trueup.ask.replies.repaired import repaired
 from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
-from trueup.verdict.codec import spelled
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
 
@@ -30,7 +30,7 @@ with library("litellm>=1.106"):
     import litellm
     from litellm.integrations.custom_guardrail import CustomGuardrail
     from litellm.types.guardrails import GuardrailEventHooks
-    from litellm.types.utils import ModelResponse
+    from litellm.types.utils import ChatCompletionDeltaToolCall, ChatCompletionMessageToolCall, ModelResponse
 
 
 class ReplyRefused(Rejected):
@@ -77,46 +77,50 @@ class ContractGuardrail(CustomGuardrail):
         """Judge each choice of a completion."""
         if isinstance(response, ModelResponse):
             for choice in response.choices:
-                await self._judge(choice.message)
+                await self._judge(choice)
         return response
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Judge a stream at its end, then send it: unchanged, or with the repaired reply in its first piece."""
+        """Judge a stream at its end, then send it: unchanged, or with each repaired reply in its first piece."""
         chunks = [chunk async for chunk in response]
-        whole: Any = litellm.stream_chunk_builder(chunks) if chunks else None
-        if not isinstance(whole, ModelResponse):
-            for chunk in chunks:
-                yield chunk
-            return
-        message: Any = whole.choices[0].message
-        repaired = await self._judge(message)
-        for number, chunk in enumerate(chunks):
-            if repaired:
-                _replace(chunk, message if number == 0 else None)
+        pieces: dict[int, list[Any]] = {}
+        for chunk in chunks:
+            for choice in getattr(chunk, "choices", None) or ():
+                pieces.setdefault(choice.index, []).append(chunk.model_copy(update={"choices": [choice]}))
+        for parts in pieces.values():
+            whole: Any = litellm.stream_chunk_builder(parts)
+            if isinstance(whole, ModelResponse) and await self._judge(whole.choices[0]):
+                _replace([part.choices[0] for part in parts], whole.choices[0])
+        for chunk in chunks:
             yield chunk
 
-    async def _judge(self, message: Any) -> bool:
-        """Judge a message and repair it in place. Returns whether it was changed."""
-        sent = {"role": "assistant", **message.model_dump(include={"content", "tool_calls"}, exclude_none=True)}
-        verdict = await self.contract.acheck(sent if message.tool_calls else message.content or "", self._context)
+    async def _judge(self, choice: Any) -> bool:
+        """Judge a choice and repair it in place. Returns whether it was changed."""
+        message = choice.message
+        given = {"finish_reason": choice.finish_reason, "message": message.model_dump(mode="json", exclude_none=True)}
+        verdict = await self.contract.acheck({"choices": [{"index": 0, **given}]}, self._context)
         if self._on_verdict is not None:
             self._on_verdict(verdict)
         if not verdict.ok:
             raise ReplyRefused(verdict, correction_text(self.contract, verdict, self._context))
-        if not verdict.fixes:
+        judged = repaired(self.contract, verdict)
+        if judged is None:
             return False
-        for native, judged in zip(message.tool_calls or (), verdict.calls, strict=False):
-            native.function.arguments = spelled(judged.args).decode()
-        if self.contract.schema is not None and message.content:
-            message.content = spelled(verdict.data).decode()
+        if judged.get("tool_calls") and not message.tool_calls:  # they were written in the text
+            choice.finish_reason = "tool_calls"
+        message.content = judged["content"]
+        message.tool_calls = [ChatCompletionMessageToolCall(**call) for call in judged.get("tool_calls", ())] or None
         return True
 
 
-def _replace(chunk: Any, message: Any) -> None:
-    """Put a whole message into a piece of a stream, or empty the piece."""
-    for choice in chunk.choices:
-        choice.delta.content = None if message is None else message.content
-        calls = None if message is None else message.tool_calls
-        choice.delta.tool_calls = calls and [{"index": index, **call.model_dump()} for index, call in enumerate(calls)]
+def _replace(pieces: list[Any], whole: Any) -> None:
+    """Put a whole choice into the first of its pieces in a stream, and empty the others."""
+    for piece in pieces:
+        piece.delta.content = piece.delta.tool_calls = None
+        piece.finish_reason = piece.finish_reason and whole.finish_reason
+    pieces[0].delta.content = whole.message.content
+    if whole.message.tool_calls:
+        calls = enumerate(whole.message.tool_calls)
+        pieces[0].delta.tool_calls = [ChatCompletionDeltaToolCall(index=at, **call.model_dump()) for at, call in calls]

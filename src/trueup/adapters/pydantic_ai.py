@@ -18,8 +18,6 @@ output, so the agent's own retries send it; the verdict is in its `__cause__`.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic_core import to_json
-
 from trueup.ask.correction import correction_text
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
@@ -29,6 +27,7 @@ with library("pydantic-ai-slim>=2.0"):
     from pydantic_ai import ModelRetry, RunContext, TextOutput
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.output import OutputContext
+    from pydantic_core import to_json
 
 Known = dict[str, Any] | Callable[[RunContext[Any]], dict[str, Any]]
 """The context of a check, as in `Contract.check`, or a function that makes it from the run's context."""
