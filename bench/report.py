@@ -142,7 +142,7 @@ def _probes(data: Any) -> Table:
         for name, row in data["peers"].items()
     ]
     note = (
-        f"{data['count']} hand-written messes, each with its schema. Silently wrong: a value that is not the one meant, "
+        f"{data['count']} hand-written messy replies, each with its schema. Silently wrong: a value that is not the one meant, "
         "without a word; then how many of these still stand after a check by the schema."
     )
     return (

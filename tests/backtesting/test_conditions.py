@@ -41,7 +41,7 @@ def test_the_meaning_of_a_condition(text: str, holds: bool) -> None:
     ("text", "says"),
     [
         ("", "the condition is empty"),
-        ("refusals > 1", "there is no figure 'refusals'; the names are newly_refused, newly_accepted"),
+        ("refusals > 1", "unknown figure 'refusals'; the names are newly_refused, newly_accepted"),
         ("newly_refused", "newly_refused is compared with nothing"),
         ("newly_refused > ", "a number or a percentage is expected after newly_refused >"),
         ("newly_refused > x", "a number or a percentage is expected"),

@@ -270,7 +270,7 @@ def test_the_summary_tells_counts_codes_fixes_and_examples(tmp_path: Path) -> No
     assert summary["stages"] == {"parse": 10}
     assert summary["codes"]["P001"]["examples"] == ["u1", "u3", "u5", "u7", "u9"]
     assert summary["fixes"]["C001"] == {
-        "name": "to-integer", "grade": "guess", "title": "A string that spells an integer became one.",
+        "name": "to-integer", "grade": "guess", "title": "A string that contains an integer became an integer.",
         "units": 10, "times": 10, "examples": ["u0", "u2", "u4", "u6", "u8"],
     }  # fmt: skip
     assert summary["grades"] == {"lossless": 10, "guess": 10, "lossy": 0}

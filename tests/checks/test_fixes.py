@@ -22,7 +22,7 @@ def test_a_refusal_says_what_was_fixed_where_and_which_rule_refuses_it() -> None
     assert (found.code, found.path, found.span, found.level) == ("G001", "$.text", (10, 14), "error")
     assert found.data == {"fix": "S028", "grade": "lossy", "accept": "guess"}
     assert "S028" in found.message
-    assert "accepts guess" in found.message
+    assert "accepts fixes up to guess" in found.message
     assert "shorter" in found.hint, "a reply that was cut off is asked to be shorter, not to be better JSON"
 
 

@@ -62,7 +62,7 @@ ROWS: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
         {"zzz": 1, "b": 2},
         [("V003", "$.zzz", 'Field "zzz": Unknown key; known keys are "a"')],
     ),
-    ({"minimum": 3}, 1, [("V004", "$", "Value: Expected a number at least 3, got 1")]),
+    ({"minimum": 3}, 1, [("V004", "$", "Value: Expected a number of at least 3, got 1")]),
     ({"exclusiveMaximum": 3}, 3, [("V004", "$", "Value: Expected a number less than 3, got 3")]),
     (
         {"enum": ["LOW", "HIGH"]},
@@ -115,7 +115,7 @@ ROWS: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     (
         {"oneOf": [{"type": "integer"}, {"minimum": 2}]},
         5,
-        [("V008", "$", 'Value: Fits 2 alternatives (integer, #2) where only one may')],
+        [("V008", "$", 'Value: Fits 2 alternatives (integer, #2), but only one may fit')],
     ),
 ]  # fmt: skip
 

@@ -594,7 +594,7 @@ def test_the_page_shows_a_run(
     expect(tab.locator(".funnel li").first).to_contain_text("6 in3 valid3 failed")
     cause = tab.locator(".cause").nth(1)
     cause.locator(".head").press("Enter")
-    expect(cause.locator(".patterns")).to_contain_text("holds no JSON value")
+    expect(cause.locator(".patterns")).to_contain_text("contains no JSON value")
     expect(cause.locator(".examples")).to_contain_text(HOSTILE)
     assert axe(tab) == []
     cause.get_by_role("link", name="u0").click()

@@ -95,7 +95,7 @@ def _items(text: str, names: Mapping[str, object]) -> list[_Item]:
                 f"{_quoted(text)}: a figure is expected at {word!r} (column {place + 1}); {_known(names)}"
             )
         if word not in names:
-            raise BadCondition(f"{_quoted(text)}: there is no figure {word!r}; {_known(names)}")
+            raise BadCondition(f"{_quoted(text)}: unknown figure {word!r}; {_known(names)}")
         if at + 1 >= len(tokens) or tokens[at + 1][0] != "compare":
             raise BadCondition(f"{_quoted(text)}: {word} is compared with nothing; write {word} > 0.5% or {word} > 10")
         sign, rest = 1.0, at + 2

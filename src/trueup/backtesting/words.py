@@ -102,7 +102,9 @@ def how_computed(cost: dict[str, Any]) -> str:
     rate = seen["asks_per_refusal"]
     if rate is None:
         return "unknown: no request in these sources was retried, so the cost of a refusal was not observed"
-    told = f"(newly refused − newly accepted) × {rate:.2f} retries per refusal, as observed in {seen['replies']:,} replies"
+    told = (
+        f"(newly refused − newly accepted) × {rate:.2f} retries per refusal, as observed in {seen['replies']:,} replies"
+    )
     each = []
     if seen["tokens_per_ask"] is not None:
         each.append(f"{seen['tokens_per_ask']:,.0f} tokens")
@@ -130,7 +132,7 @@ def conclusion(found: "Backtest") -> str:
     told = f"{percent(found.flips / found.judged)} {over} flip: {_listed(parts)}"
     labels = found.labels
     if labels["better"] or labels["worse"]:
-        told += f"; of {labels['better'] + labels['worse']:,} labelled flips {labels['better']:,} are better and {labels['worse']:,} worse"
+        told += f"; of {labels['better'] + labels['worse']:,} labelled flips, {labels['better']:,} are better and {labels['worse']:,} worse"
     return f"{told}{_within(found)}."
 
 

@@ -25,8 +25,9 @@ _SAID_OF = {
     "S039": ("P007", "Bytes {before} are not UTF-8", "Send the reply as UTF-8."),
 }
 SPEAKING = frozenset(_SAID_OF)
+_ACCEPTED = {"none": "no fixes", "lossless": "only lossless fixes", "guess": "fixes up to guess"}
 _HINTS = {
-    "S027": "Write the value in full; do not elide with '...'.",
+    "S027": "Write the value in full; do not shorten it with '...'.",
     "S028": "The reply was cut off: give a shorter reply or raise the output limit.",
     "S029": "The reply was cut off: give a shorter reply or raise the output limit.",
     "S030": "The reply was cut off: give a shorter reply or raise the output limit.",
@@ -60,7 +61,7 @@ def _refused(fix: Fix, accept: str) -> Finding:
     return finding(
         "G001",
         fix.path,
-        f"{title[:-1]} ({fix.code}, {GRADE[fix.code]}); the contract accepts {accept}",
+        f"{title[:-1]} ({fix.code}, {GRADE[fix.code]}); the contract accepts {_ACCEPTED[accept]}",
         fix.span,
         {"fix": fix.code, "grade": GRADE[fix.code], "accept": accept},
         _HINTS.get(fix.code, ""),

@@ -198,7 +198,7 @@ class _Rewriter:
         rest = self.pattern[self.at : self.at + 4]
         for sign, name in _LOOK.items():
             if rest.startswith(sign):
-                reason = f"{name} needs an engine whose time has no bound; write it without, or allow a timed pattern"
+                reason = f"{name} needs an engine without a time bound; write the pattern without it, or allow a timed pattern"
                 raise BadPattern(reason, self.at + 1)
         named = _NAMED.match(self.pattern, self.at)
         flags = _FLAGS.match(self.pattern, self.at)
@@ -265,7 +265,7 @@ class _Rewriter:
             return _CONTROLS[letter]
         if letter.isdigit() or letter in "kg":
             raise BadPattern(
-                "a back-reference needs an engine whose time has no bound; allow a timed pattern", self.at + 1
+                "a back-reference needs an engine without a time bound; allow a timed pattern", self.at + 1
             )
         if not (letter.isascii() and letter.isalpha()):
             self.at += 2

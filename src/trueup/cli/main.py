@@ -41,12 +41,12 @@ GROUPS = {
     "Before you change a contract": {
         "backtest": "Judge stored replies under two contracts: flips, cost, tests.",
         "label": "Label trueup's decisions right or wrong, one key per reply.",
-        "tune": "Measure each rule by labels; suggest changes to the contract.",
+        "tune": "Measure rules against labels; suggest changes to the contract.",
         "infer": "Draft a contract from replies, a type or an OpenAPI file.",
-        "learn": "Train a model of quality on labels; compare it with the rules.",
+        "learn": "Train a quality model on labels; compare it with the rules.",
     },
     "Pipelines of prompts": {
-        "init": "Make a run of a pipeline: snapshot, units, chunks.",
+        "init": "Create a run of a pipeline: snapshot, units, chunks.",
         "run": "Run a pipeline, or resume a run.",
         "status": "Show the state of runs: units, failures and cost by step.",
         "tui": "Browse runs on screens: funnel, rates, failures, every unit.",
@@ -58,13 +58,13 @@ GROUPS = {
     },
     "Models": {
         "ask": "Ask a model until its reply is valid under a contract.",
-        "instructions": "Print the instructions to a model for a contract.",
+        "instructions": "Print the instructions that a model gets for a contract.",
         "local": "Run a real model on this machine: install, status, serve.",
         "bench": "Measure what checking costs on this machine.",
     },
     "The gateway": {
         "serve": "Serve the OpenAI- and Anthropic-compatible gateway.",
-        "keys": "Make, hash and list keys for the gateway and its studio.",
+        "keys": "Create, hash and list keys for the gateway and its studio.",
         "quota": "Show and set limits per tenant, user and model.",
         "store": "Inspect, back up, restore and erase a store.",
         "stats": "Show failure and retry rates by model, with the reasons.",
@@ -241,7 +241,7 @@ def _own_fault(error: Exception) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="trueup", message="%(prog)s %(version)s")
 def main() -> None:
-    """Every LLM reply is untrusted. trueup makes it true, or says exactly why not.
+    """Read, repair and check LLM replies; report every change and every error.
 
     \b
       trueup check reply.txt --schema person.json

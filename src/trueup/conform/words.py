@@ -103,7 +103,8 @@ def out_of_bounds(path: Parts, keyword: str, limit: Any, value: Any) -> Finding:
         "exclusiveMinimum": "more than",
         "exclusiveMaximum": "less than",
     }[keyword]
-    return _say("V004", path, f"Expected a number {bound} {limit}, got {quote(value)}",
+    of = "of " if keyword in ("minimum", "maximum") else ""
+    return _say("V004", path, f"Expected a number {of}{bound} {limit}, got {quote(value)}",
                 f"Make {_it(path)} {bound} {limit}.",
                 rule=keyword, limit=limit, value=quote(value))  # fmt: skip
 
@@ -154,7 +155,7 @@ def no_arm_fits(path: Parts, arms: Sequence[str], nearest: str, faults: Sequence
 
 
 def several_arms_fit(path: Parts, arms: Sequence[str]) -> Finding:
-    return _say("V008", path, f"Fits {len(arms)} alternatives ({', '.join(arms[:6])}) where only one may",
+    return _say("V008", path, f"Fits {len(arms)} alternatives ({', '.join(arms[:6])}), but only one may fit",
                 f"Change {_it(path)} so that it fits only one of them.", fitting=list(arms[:_MAX_DATA]))  # fmt: skip
 
 

@@ -35,7 +35,7 @@ NOT_USABLE = _NO_REPLY | {"P001", "P002", "P010", "P013", "L001", "L002", "L003"
 WHY: dict[str, str] = {
     **{str(reason): said for reason, said in REASONS.items()},
     "empty": "the reply is empty",
-    "no_value": "the reply holds no JSON value",
+    "no_value": "the reply contains no JSON value",
     "doubtful": "the value cannot be read reliably",
     "refused": "the model refused to answer",
     "too_large": "the reply is too large or too deep to read",

@@ -87,7 +87,7 @@ def test_other_kinds_of_errors_give_their_facts_too() -> None:
         {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "additionalProperties": False},
         coerce="off",
     )
-    assert closed.check('{"n": 1}').errors[0].message == 'Field "n": Expected a number at least 3, got 1'
+    assert closed.check('{"n": 1}').errors[0].message == 'Field "n": Expected a number of at least 3, got 1'
     assert closed.check('{"n": 3, "m": 1}').errors[0].message.startswith('Field "m": Unknown key')
 
 

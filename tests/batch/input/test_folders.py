@@ -96,7 +96,7 @@ def test_folders_that_datasets_saved(tmp_path: Path) -> None:
             {"_data_files": [{"filename": "a.arrow"}], "_indices_data_files": [{"filename": "i.arrow"}]},
             "call flatten_indices",
         ),
-        ([], "state.json holds no object"),
+        ([], "state.json contains no object"),
     ],
 )
 def test_a_saved_folder_that_cannot_be_read_is_refused(tmp_path: Path, state: Any, why: str) -> None:

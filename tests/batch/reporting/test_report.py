@@ -88,7 +88,7 @@ def test_the_page_is_clicked_through(browser: Any, page: Path) -> None:
     assert tab.locator("#list li").count() == 1
     assert "failed at parse" in tab.locator("#unit").inner_text()
     tab.locator("#text").fill("nothing like this")
-    assert "No unit of this report matches." in tab.locator("#unit").inner_text()
+    assert "No unit in this report matches." in tab.locator("#unit").inner_text()
     assert asked == [page.as_uri()]
     assert said == []
     tab.close()
@@ -310,7 +310,7 @@ def test_the_page_stays_small_however_many_units_there_are(tmp_path: Path) -> No
 
 
 def test_a_folder_without_a_sift_is_refused_with_a_reason(tmp_path: Path) -> None:
-    with pytest.raises(NotASift, match=r"holds no summary\.json: run `trueup sift"):
+    with pytest.raises(NotASift, match=r"contains no summary\.json: run `trueup sift"):
         collect(tmp_path)
     for text in ("", "{", "[]", "{}", '{"counts": {"units": 1}}'):
         (tmp_path / "summary.json").write_text(text, "utf-8")

@@ -53,7 +53,7 @@ def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> N
     bad = run(*base, "--fail-if", "refusals > 1")
     assert bad.code == 2
     assert bad.err.startswith(
-        "trueup: --fail-if 'refusals > 1': there is no figure 'refusals'; the names are newly_refused,"
+        "trueup: --fail-if 'refusals > 1': unknown figure 'refusals'; the names are newly_refused,"
     )
     none = run("backtest", both[0], "units.jsonl", "--fail-if", "newly_refused > 3")
     assert (none.code, none.err.splitlines()[-1]) == (

@@ -172,7 +172,7 @@ def test_wrong_use_is_reported_without_a_traceback(args: list[str], says: list[s
     ("schema", "says"),
     [
         ('{"schema": {"type": "object"}, "accept": "guess"}', "this looks like a contract"),
-        ('{"name": "string", "age": "integer"}', "none of its keys is a JSON Schema keyword (name, age)"),
+        ('{"name": "string", "age": "integer"}', "none of its keys (name, age) is a JSON Schema keyword"),
     ],
 )
 def test_a_schema_that_would_take_anything_is_refused(run: Run, schema: str, says: str) -> None:

@@ -232,7 +232,10 @@ def test_errors_of_a_sift_are_reported_before_anything_is_judged(run: Run, run_o
             "s3://bucket/out: results are written to a local folder",
         ),
         (("in.jsonl", *by, "--engine", "spark"), "--engine spark: there are local and ray[:ADDRESS]"),
-        (("in.jsonl", *by, "--contract", "people.yaml"), "--contract says it all: leave out --schema, or give"),
+        (
+            ("in.jsonl", *by, "--contract", "people.yaml"),
+            "--contract already decides this: leave out --schema, or give",
+        ),
         (("in.jsonl", "--contract", "people.yml", "--out", "out"), "did you mean 'people.yaml'?"),
     ):
         ran = run("sift", *wrong)

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 Message = Mapping[str, Any]
 # the fields of an input that may have the prompt, unless the user names one
 _PROMPTS = ("messages", "body.messages", "prompt", "question", "input")
-NO_PROMPT = "no prompt in its input"
+NO_PROMPT = "no prompt in the input"
 _MARKS = ("__rep", "__fan")  # the suffix of the id of a unit that was repeated or fanned out
 
 

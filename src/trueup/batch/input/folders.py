@@ -152,5 +152,5 @@ def _json(tree: _Tree, inside: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise BadFolder(f"{inside} cannot be read: {error}") from None
     if not isinstance(found, dict):
-        raise BadFolder(f"{inside} holds no object")
+        raise BadFolder(f"{inside} contains no object")
     return found

@@ -94,7 +94,7 @@ def settled(read: Callable[[], _Found]) -> _Found:
 def _unfinished(folder: Path) -> Sifted:
     work = folder / _WORK
     if not (work / NAME).is_file():
-        raise NotASift(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` first")
+        raise NotASift(f"{folder} contains no summary.json: run `trueup sift … --out {folder}` first")
     parts = _parts(work)  # read before the manifest, which then has the ranges that a running sift merges in between
     facts, waiting = _manifest(work / NAME)
     if facts.get("state") == "done" and (folder / "summary.json").is_file():

@@ -9,10 +9,10 @@ from trueup.cli.options.runs import make_run, over_config, told
 @click.argument("pipeline")
 @over_config
 def init(pipeline: str, **wanted: str | int | None) -> int:
-    """Make a run of PIPELINE, a folder with a config.yaml, without starting it.
+    """Create a run of PIPELINE, a folder with a config.yaml, without starting it.
 
-    The configuration is linted. Templates, schemas and items are copied and hashed. Units are made and divided into
-    chunks. Exit code 0: made, 2: the pipeline has errors.
+    The configuration is linted. Templates, schemas and items are copied and hashed. Units are created and divided
+    into chunks. Exit code 0: created, 2: the pipeline has errors.
 
     \b
       trueup init pipelines/reviews --run-dir runs/first --max-units 20

@@ -22,7 +22,7 @@ _SHORT = 20  # a shorter key could be guessed from its hash
 
 @click.group()
 def keys() -> None:
-    """Make, hash and list keys for the gateway and its studio."""
+    """Create, hash and list keys for the gateway and its studio."""
 
 
 @keys.command()
@@ -32,13 +32,13 @@ def keys() -> None:
 @click.option("--expires", metavar="DAY", help="The day on which the key stops working, such as 2027-01-31 (UTC).")
 @click.option(
     "--role", type=click.Choice(["reader", "labeller", "editor"]),
-    help="Make a key for the gateway's studio, not for a client, with this role.",
+    help="Create a key with this role for the gateway's studio, not for a client.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the key and its entry as one JSON document.")
 def new(
     tenant: str | None, user: str | None, name: str | None, expires: str | None, role: str | None, *, as_json: bool
 ) -> None:
-    """Make a key, and print it once with the entry for the gateway's file.
+    """Create a key; print it once with its entry for the gateway's file.
 
     \b
       trueup keys new --tenant acme --name web --expires 2027-01-31
@@ -101,7 +101,7 @@ def hash_key() -> None:
 def check(file: str, *, whose: bool, color: Color) -> int:
     """List the keys in a gateway's FILE, and when they expire.
 
-    Exit code 0: all keys work, 1: a key has expired, or no entry has the key of --whose, 2: the file has an error.
+    Exit code 0: all keys work, 1: a key has expired, or no entry matches the key for --whose, 2: the file has an error.
     """
     try:
         from trueup.gateway.settings import read_config

@@ -37,7 +37,7 @@ _ROOM_FOR_INTERVALS = 71
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def learn(contract: str, sources: tuple[str, ...], out: str | None, *, as_json: bool, **options: Any) -> int:
-    """Train a model of quality on labelled replies, and report whether it beats the rules of CONTRACT.
+    """Train a quality model on labelled replies, and report whether it beats the rules of CONTRACT.
 
     SOURCE is a store, a folder of `trueup sift`, a run directory, or a file of replies. `right` and `wrong` say whether
     trueup's decision was correct: an accepted reply labelled `wrong` is bad, and so is a refused reply labelled

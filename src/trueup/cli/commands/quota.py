@@ -16,7 +16,7 @@ MONEY = 1_000_000  # cost is kept in millionths
 
 @click.group()
 def quota() -> None:
-    """Show and set limits per tenant, user and model, and their use."""
+    """Show and set limits per tenant, user and model, and how much is used."""
 
 
 @quota.command()
@@ -72,7 +72,7 @@ def show(url: str, tenant: str | None, *, as_json: bool, color: Color) -> None:
 @click.option("--model", metavar="NAME", help="Limit a model of the tenant; `*` for each.")
 @click.option("--replies", type=click.IntRange(0), metavar="N", help="The limit on valid replies.")
 @click.option(
-    "--cost", type=click.FloatRange(0), metavar="MONEY", help="The limit on money for all attempts, valid or not."
+    "--cost", type=click.FloatRange(0), metavar="MONEY", help="The limit on the cost of all attempts, valid or not."
 )
 @click.option(
     "--per", type=click.Choice(["hour", "day", "month", "total"]), default="month", show_default=True,

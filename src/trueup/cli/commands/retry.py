@@ -40,7 +40,7 @@ def retry(
 
     Failures at the stages parse, schema_validation and validation are retried while the unit has attempts left. Units
     that never had a reply are retried too, and units without a prompt if the template now gives one. Other failures
-    stay. Files of failures are archived as .bak; each new chunk has its requests in the provider's batch format. Exit
+    stay. Failure files are archived as .bak; each new chunk has its requests in the provider's batch format. Exit
     code 0: units were taken, or nothing had failed; 1: all failures have used their attempts or cannot be retried.
     """
     from trueup.batch.pipeline.retrying.retry import caused_by

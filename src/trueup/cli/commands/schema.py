@@ -55,7 +55,7 @@ def _tell_slips(schema: Any, where: str, *, quiet: bool) -> None:
     for path, near in strange_words(schema):
         if not path:
             keys = ", ".join(list(schema)[:4])
-            raise Unavailable(f"{where}: none of its keys is a JSON Schema keyword ({keys}), so any value would fit")
+            raise Unavailable(f"{where}: none of its keys ({keys}) is a JSON Schema keyword, so any value would fit")
         if not quiet:
             told = f"{where}: {render(path)} is not a JSON Schema keyword and has no effect; did you mean {near!r}?"
             click.echo(f"trueup: warning: {safe_line(told)}", err=True)
@@ -73,7 +73,7 @@ def _tell_slips(schema: Any, where: str, *, quiet: bool) -> None:
 @coercion_options(OPTIONS["coerce"].default)
 @filter_options
 def schema(given: str, accept: Any, max_line: int, timeout: float, log: str | None, **options: Any) -> int:
-    """Check units against a JSON Schema: the first phase as a filter.
+    """Check units against a JSON Schema: the first phase of a check, as a filter.
 
     Reads units from standard input, one per line. Valid units go to standard output with every field kept and their
     values coerced; failure records go to standard error. SCHEMA is the same as for `trueup check --schema`. Exit code

@@ -19,9 +19,11 @@ _STUDIO = "trueup.studio.mounted:offer"  # every worker imports it if the file h
 @click.option("--listen", metavar="HOST:PORT", help="The address to listen on; overrides the file.")
 @click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="The number of worker processes.")
 @click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="The HTTP server to use.")
-@click.option("--demo", is_flag=True, help="Needs no file: the local model, example contracts, sample requests.")
+@click.option(
+    "--demo", is_flag=True, help="Run a demo without FILE: the local model, example contracts, sample requests."
+)
 @click.option("--reload", is_flag=True, help="Apply changes to the file and its contracts without a SIGHUP.")
-@click.option("--check", is_flag=True, help="Only report errors in the file.")
+@click.option("--check", is_flag=True, help="Report the errors in the file, and exit.")
 def serve(
     config: str | None,
     *,

@@ -43,7 +43,7 @@ _WIDE = 60
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour; auto means on a terminal, unless NO_COLOR is set.")  # fmt: skip
 def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
-    """Measure how good the rules of a CONTRACT file are by labelled replies, and suggest changes to the file.
+    """Measure the rules of a CONTRACT file against labelled replies, and suggest changes to the file.
 
     Judges the replies of each SOURCE under the contract, and compares its decisions with the labels of people
     (`trueup label`). Finds rules that never fire, mostly misfire or only repeat another rule. Finds better thresholds,

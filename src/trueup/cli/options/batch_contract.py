@@ -46,7 +46,7 @@ def read_spec(options: dict[str, Any]) -> "ContractSpec":
     given = {name: value for name, value in made.items() if value is not None}
     if contract is not None and given:
         raise click.UsageError(
-            f"--contract says it all: leave out --{(typed or list(given))[0].replace('_', '-')}, or give --schema or --tools in its place"
+            f"--contract already decides this: leave out --{(typed or list(given))[0].replace('_', '-')}, or give --schema or --tools instead of --contract"
         )
     if contract is None and made["schema"] is None and made["tools"] is None:
         raise click.UsageError("no contract: give --contract, --schema or --tools")

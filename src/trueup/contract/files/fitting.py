@@ -65,13 +65,16 @@ def _as_fault(found: Finding, data: Any, marks: Marks) -> Fault:
     if found.code == "V002":
         return fault("N006", marks.value(path[:-1]), path, f"{_called(path[:-1])} has no {path[-1]!r}", "Add it.")
     if found.code == "V001" and "got" in found.data:
-        takes = " or ".join(_WORDS.get(kind, kind) for kind in found.data["expected"])
+        *others, last = (_WORDS.get(kind, kind) for kind in found.data["expected"])
+        takes = f"{', '.join(others)} or {last}" if others else last
         message = f"{_called(path)} takes {takes}, not {_WORDS.get(found.data['got'], found.data['got'])}"
         expected, got = found.data["expected"], found.data["got"]
         hint = ""
         if str(_at(data, path)).lower() in _NOT_BOOLEAN and "boolean" in expected:
             hint = "Write true or false; anything else is text."
-        elif "string" in expected and got in ("number", "integer", "boolean"):
+        elif (
+            "string" in expected and not {"object", "array"} & set(expected) and got in ("number", "integer", "boolean")
+        ):
             hint = "Put it in quotes."
         elif expected == ["array"] and got == "string":
             hint = "Put it in brackets: [ … ]."

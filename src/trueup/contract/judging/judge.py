@@ -186,7 +186,7 @@ class Judge:
         except TooDeep:
             return self._too_deep(reply, text)
         if choice is None:
-            found = finding("P001", "$", "The reply holds no JSON value", (0, len(text)), {}, _ASK)
+            found = finding("P001", "$", "The reply contains no JSON value", (0, len(text)), {}, _ASK)
             if not records:
                 return self._verdict(reply, text, None, None, (), [found])
             said = islice(remarks(to_fixes(text, records[:_MAX_FINDINGS]), self._accept), _MAX_FINDINGS)

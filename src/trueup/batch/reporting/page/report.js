@@ -180,7 +180,7 @@ const showList = () => {
   $("list").replaceChildren(...items);
   $("list").scrollTop = 0;
   if (items.length) items[0].click();
-  else $("unit").replaceChildren(make("p", { class: "note" }, "No unit of this report matches. The output files have all units."));
+  else $("unit").replaceChildren(make("p", { class: "note" }, "No unit in this report matches. The output files contain all units."));
 };
 
 // Spans count code points; JavaScript counts UTF-16 units.
