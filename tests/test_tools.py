@@ -1,5 +1,7 @@
 """The tools that `make` runs: they choose the tests for a change, and create an environment."""
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +59,14 @@ def test_pip_installs_if_uv_cannot_reach_an_index(
     made.install("-r", "some.lock")
     assert [command[1:3] for command in ran] == [["pip", "install"], ["-m", "ensurepip"], ["-m", "pip"]]
     assert "uv cannot reach an index; pip installs instead" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_help_lists_every_target_in_lines_of_a_terminal(root: Path) -> None:
+    done = subprocess.run(["make", "-s", "help"], cwd=root, capture_output=True, text=True, check=True, timeout=60)
+    lines = done.stdout.splitlines()[1:]
+    assert max(map(len, lines)) < 80
+    documented = re.findall(r"^([a-z-]+):.*## (.+)$", (root / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert [line[2:18].rstrip() for line in lines if line[2] != " "] == [target for target, _ in documented]
+    assert {line[18] for line in lines} == {" "}
+    assert " ".join(" ".join(line[19:] for line in lines).split()) == " ".join(words for _, words in documented)

@@ -34,7 +34,7 @@ def open_store(
     - `capacity`: how many verdicts may wait to be written.
     - `alarm`: logs a warning if a model must be asked again too often; None: at the default rate.
     - `clock`: returns microseconds since 1970, for tests; None: the system's clock.
-    - `create`: whether a missing file is created; otherwise it is refused.
+    - `create`: whether a missing or empty file becomes a store; otherwise it is refused.
     - `keep_context`: whether the context of a judgement is kept with the reply, so that it can be judged again. True, or the
       most bytes of each; False: only the state and the names of the context.
     """
@@ -56,6 +56,8 @@ def backend_of(url: str, clock: Clock | None = None, *, create: bool = True) -> 
         raise StoreUnavailable(f"{path}: that is a folder; give a path such as trueup.db")
     if not create and not path.exists():
         raise StoreUnavailable(f"{path}: there is no such store")
+    if not create and path.is_file() and not path.stat().st_size:  # SQLite would make an empty file a database
+        raise StoreUnavailable(f"{path}: the file is empty; it is not a store")
     if not path.parent.is_dir():
         raise StoreUnavailable(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     return Sqlite(path, clock)

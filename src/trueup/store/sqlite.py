@@ -153,7 +153,9 @@ class Sqlite:
             return StoreFull(f"{self.where}: the disk does not take what is written ({text}); free some space")
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreBusy(f"{self.where}: another process has held the database for {PATIENCE:.0f} s; try again")
-        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        if code == sqlite3.SQLITE_CANTOPEN:
+            return StoreUnavailable(f"{self.where}: cannot be opened ({text}); check the folder and its permissions")
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             return StoreUnavailable(f"{self.where}: cannot be written ({text}); check the folder and its permissions")
         if isinstance(error, sqlite3.DataError | sqlite3.IntegrityError) or _BINDING in text:
             return NotStorable(f"{self.where}: does not take this: {text}")

@@ -332,3 +332,17 @@ def test_a_run_that_ended_before_the_pause_is_reported(run: Run, desk: Path) -> 
         owner.close()
         assert asking.communicate(timeout=60)[0] == b"runs/walk has already ended: done\n"
     assert asking.returncode == 0
+
+
+def test_an_error_names_the_folder_of_the_run_and_not_the_draft_beside_it(run: Run) -> None:
+    name = "x" * 250  # the name of the draft is too long
+    done = run("run", "pipelines/random_walk", "--run-dir", f"runs/{name}")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"trueup: runs/{name}: File name too long\n"
+
+
+def test_a_page_that_cannot_be_made_names_the_file_that_is_in_the_way(run: Run, tmp_path: Path) -> None:
+    run("run", "pipelines/random_walk", "--run-dir", "runs/walk", "--quiet")
+    (tmp_path / "runs" / "walk" / "report.html").mkdir()
+    done = run("report", "walk")
+    assert (done.code, done.out, done.err) == (2, "", "trueup: runs/walk/report.html: Is a directory\n")

@@ -313,3 +313,11 @@ def test_revalidate_shows_what_flips_and_writes_both_sets(run: Run, files: Path)
 
 def place_of(files: Path, line: bytes) -> int:
     return (files / "in.jsonl").read_bytes().index(b"\n" + line + b"\n") + 1
+
+
+def test_the_tables_of_a_result_fit_a_narrow_terminal(run_on_terminal: Run, files: Path) -> None:
+    write(files / "long.jsonl", [unit("an-id-that-is-longer-than-the-others", "no"), unit("b", "no")])
+    done = run_on_terminal("sift", "long.jsonl", "-s", "s.json", "-o", "out", "--workers", "1", width=40)
+    tables = [line for line in done.out.partition("Failed at")[2].splitlines() if line.startswith("  ")]
+    assert any(line.endswith("…") for line in tables)
+    assert max(map(len, tables)) <= 40

@@ -1,6 +1,7 @@
 """`trueup store`, as a person or a script runs it."""
 
 import json
+import socket
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -101,3 +102,33 @@ def test_prune_deletes_data_older_than_its_retention_time(run: Run, filled: Path
     wrong = run("store", "prune", "--store", filled.name, "--ledger", "soon")
     assert wrong.code == 2
     assert "'soon' is not a number of days; give one, or 'forever'" in wrong.err
+
+
+@pytest.mark.parametrize(
+    "args", [("stats",), ("quota", "show"), ("store", "info"), ("store", "backup", "--to", "b.db")]
+)
+def test_a_command_that_reads_a_store_does_not_make_an_empty_file_one(
+    run: Run, tmp_path: Path, args: tuple[str, ...]
+) -> None:
+    (tmp_path / "notes.txt").touch()
+    done = run(*args, "--store", "notes.txt")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "trueup: notes.txt: the file is empty; it is not a store\n"
+    assert [(file.name, file.stat().st_size) for file in tmp_path.iterdir()] == [("notes.txt", 0)]
+
+
+def test_a_command_that_writes_may_make_an_empty_file_a_store(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.db").touch()
+    assert run("quota", "set", "--store", "s.db", "--tenant", "acme", "--replies", "5").code == 0
+    assert "acme" in run("quota", "show", "--store", "s.db").out
+
+
+def test_a_store_that_cannot_be_opened_is_not_said_to_be_unwritable(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the address of a socket must be short
+    with socket.socket(socket.AF_UNIX) as unopenable:
+        unopenable.bind("s.db")
+        done = run("stats", "--store", "s.db")
+    assert (done.code, done.out) == (2, "")
+    assert "s.db: cannot be opened (unable to open database file)" in done.err

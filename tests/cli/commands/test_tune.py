@@ -199,3 +199,10 @@ def test_silent_rules_come_last_as_information(run: Run, desk: Path) -> None:
     assert "✓ 1 suggestion, 1 silent rule for your information. Write one:" in done.out
     told = json.loads(run(*ASKED, "--json").out)["suggestions"]
     assert [(each["kind"], each["advice"]) for each in told] == [("alias", True), ("dead", False)]
+
+
+def test_a_folder_in_place_of_the_contract_is_called_a_folder(run: Run, desk: Path) -> None:
+    (desk / "contracts").mkdir()
+    done = run("tune", "contracts", "replies.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "trueup: contracts: that is a directory; CONTRACT is a YAML, TOML or JSON file\n"

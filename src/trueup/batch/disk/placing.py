@@ -21,7 +21,10 @@ class FileDraft:
         self._target = None if target.exists() and not target.is_file() else target
         self._beside = target.with_name(f".{target.name}.{os.getpid()}.new")
         with writing(path):
-            self._opened = (path if self._target is None else self._beside).open("wb")
+            try:
+                self._opened = (path if self._target is None else self._beside).open("wb")
+            except OSError as error:  # name the path that the caller knows
+                raise OSError(error.errno, error.strerror, str(path)) from error
 
     def write(self, data: bytes) -> None:
         with writing(self._path):

@@ -136,4 +136,4 @@ def _report(found: "Exported", out: Path, held_out: Path | None) -> None:
     for reason, number in found.skipped.items():
         write(f"{count(number, 'unit')} left out: {safe_line(reason)}\n")
     if not found.written and not found.held_out and NO_PROMPT in found.skipped:
-        write("name the field of the input that contains the prompt: --prompt FIELD  \n")
+        write("name the field of the input that contains the prompt: --prompt FIELD\n")

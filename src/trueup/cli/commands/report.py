@@ -34,4 +34,4 @@ def report(folder: str) -> None:
     except NotASift as error:
         raise Unavailable(str(error)) from None
     except OSError as error:
-        raise Unavailable(f"the report cannot be written: {error.strerror} ({error.filename})") from None
+        raise Unavailable(f"{error.filename}: {error.strerror}") from None  # the page, or a file that it is made from

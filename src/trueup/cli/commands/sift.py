@@ -161,8 +161,18 @@ def run_batch(
         write(document(result.summary, indented=True) + "\n")
     elif not quiet:
         with contextlib.suppress(BrokenPipeError):  # the text is for people; the exit code says the same
-            click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
+            text = account(result.summary, out, already=result.already, width=_width())
+            click.echo(text, err=True, nl=False)
     return result.exit_code
+
+
+def _width() -> int:
+    """The cells of a line on stderr: as many as the terminal has, up to the usual number."""
+    import shutil
+
+    from trueup.cli.display.sift import WIDTH
+
+    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stderr.isatty() else WIDTH
 
 
 def _write_page(out: Path) -> None:

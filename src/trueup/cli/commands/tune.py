@@ -67,7 +67,9 @@ def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
     if not Path(contract).is_file():
         from trueup.cli.options.references import no_file
 
-        raise Unavailable(f"{contract}: {no_file(contract, 'CONTRACT is a YAML, TOML or JSON file')}")
+        how = "CONTRACT is a YAML, TOML or JSON file"
+        folder = Path(contract).is_dir()
+        raise Unavailable(f"{contract}: {f'that is a directory; {how}' if folder else no_file(contract, how)}")
     try:
         with readable():
             found = _cases(sources, selection, options["labels"])

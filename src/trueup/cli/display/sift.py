@@ -10,28 +10,30 @@ from trueup.cli.terminal.layout import count, short
 from trueup.verdict.display import safe_line
 
 _ROWS = 8
-_WIDTH = 79
+WIDTH = 79
 
 
-def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str:
-    """The result of a sift as text."""
+def account(summary: dict[str, Any], out: Path, *, already: bool = False, width: int = WIDTH) -> str:
+    """The result of a sift as text. The lines of its tables have at most `width` cells."""
     counts = summary["counts"]
     lines = []
     if already:
         lines.append(f"{out} was sifted before, with the same contract and files; nothing was left to do.")
     lines.append(_headline(counts))
     lines += _merged(summary)
-    lines += _table("Failed at", [(stage, f"{n:,}", "") for stage, n in summary["stages"].items()])
+    lines += _table("Failed at", [(stage, f"{n:,}", "") for stage, n in summary["stages"].items()], width)
     levels = levels_of(summary["codes"])
-    lines += _table("Findings", [_row(code, row, "error") for code, row in levels["error"].items()])
-    lines += _table("Warnings", [_row(code, row, "warning") for code, row in levels["warning"].items()])
-    lines += _table("Failures by field", _fields(summary.get("by_path", {})))
-    lines += _table("Rules broken", [(safe_line(rule), f"{n:,}", "") for rule, n in summary["rules"].items()])
+    lines += _table("Findings", [_row(code, row, "error") for code, row in levels["error"].items()], width)
+    lines += _table("Warnings", [_row(code, row, "warning") for code, row in levels["warning"].items()], width)
+    lines += _table("Failures by field", _fields(summary.get("by_path", {})), width)
+    lines += _table("Rules broken", [(safe_line(rule), f"{n:,}", "") for rule, n in summary["rules"].items()], width)
     if grounded := summary.get("grounded"):
         lines += ["\nGrounded", *grounded_lines(grounded)]
-    lines += _table("Fixes", [_row(code, row, row["grade"]) for code, row in summary["fixes"].items()])
+    lines += _table("Fixes", [_row(code, row, row["grade"]) for code, row in summary["fixes"].items()], width)
     if "flips" in summary:
-        lines += _table("Compared with before", [(_FLIPS[kind], f"{n:,}", "") for kind, n in summary["flips"].items()])
+        lines += _table(
+            "Compared with before", [(_FLIPS[kind], f"{n:,}", "") for kind, n in summary["flips"].items()], width
+        )
     timings = summary["timings"]
     lines.append(f"\n{timings['seconds']:.1f} s, {timings['units_per_second']:,} units a second")
     there = [name for name in _FILES if (out / name).exists()]
@@ -85,7 +87,7 @@ def _fields(rows: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(safe_line(path), f"{row['failed']:,}", " ".join(row["codes"])) for path, row in failing]
 
 
-def _table(title: str, rows: list[tuple[str, str, str]]) -> list[str]:
+def _table(title: str, rows: list[tuple[str, str, str]], width: int) -> list[str]:
     if not rows:
         return []
     shown = rows[:_ROWS]
@@ -94,7 +96,7 @@ def _table(title: str, rows: list[tuple[str, str, str]]) -> list[str]:
     lines = [f"\n{title}"]
     for name, number, more in shown:
         line = f"  {name:<{first}}  {number:>{second}}  {more}".rstrip()
-        lines.append(short(line, _WIDTH))
+        lines.append(short(line, width))
     if len(rows) > len(shown):
         lines.append(f"  and {len(rows) - len(shown)} more, in summary.json")
     return lines

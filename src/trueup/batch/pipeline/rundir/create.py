@@ -56,7 +56,10 @@ def create_run(pipeline: Pipeline, target: Path, wanted: RunSettings | None = No
         raise CannotCreate(f"{target}: there is something already; name a new folder, or `trueup run` what is there")
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.parent / f".{target.name}.{secrets.token_hex(4)}.new"
-    beside.mkdir()
+    try:
+        beside.mkdir()
+    except OSError as error:  # name the folder that the caller knows
+        raise OSError(error.errno, error.strerror, str(target)) from error
     try:
         hashes = _snapshot(pipeline, beside / "config", disk)
         chunks = _write_units(pipeline, beside, wanted, disk)
