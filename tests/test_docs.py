@@ -179,6 +179,11 @@ def test_the_command_line_reference_is_fresh() -> None:
     assert pages.CLI_PAGE.read_text("utf-8") == pages.cli_page(), "run `make snapshots`"
 
 
+def test_the_list_of_commands_has_whole_sentences() -> None:
+    lines = pages.cli_page().splitlines()
+    assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage: ")]
+
+
 def test_every_command_is_described_in_a_how_to() -> None:
     commands = re.findall(r"^## `(trueup \w+)`", pages.cli_page(), re.MULTILINE)
     text = "".join(page.read_text("utf-8") for page in (ROOT / "docs" / "howto").glob("*.md"))

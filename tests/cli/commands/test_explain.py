@@ -38,6 +38,9 @@ def test_the_list_has_every_code_on_a_separate_line(run: Run) -> None:
         (line,) = [line for line in lines if line.startswith(f"  {kind.code}  {kind.name} ")]
         assert line.endswith(kind.title)
     assert {kind.code[0] for kind in KINDS} == set(FAMILIES)
+    assert [line for line in lines if line and line[0] != " "] == [
+        FAMILIES[family] for family in dict.fromkeys(kind.code[0] for kind in KINDS)
+    ]
 
 
 def test_json(run: Run) -> None:

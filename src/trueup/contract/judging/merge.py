@@ -130,6 +130,6 @@ def _of_the_ending(reply: Reply, text: Verdict) -> list[Finding]:
     if reply.finish == "length" and text.ok and any(f.code in _CUT for f in text.fixes):
         hint = "Give a shorter reply, or raise the output limit."
         return [
-            finding("P009", "$", "The provider cut the reply at its length limit", None, {"finish": "length"}, hint)
+            finding("P009", "$", "The provider cut off the reply at its length limit", None, {"finish": "length"}, hint)
         ]
     return []
