@@ -119,3 +119,26 @@ def test_the_context_reaches_the_contract() -> None:
     with pytest.raises(AdapterParseError):
         ask([GOOD], ContractAdapter(contract, retries=0, context={"input": {"least": 40}}))
     assert ask([GOOD], ContractAdapter(contract, context={"input": {"least": 30}}))[0].age == 36
+
+
+def test_steps_of_a_module_that_do_not_have_the_field_are_not_judged() -> None:
+    def search(query: str) -> str:
+        """Search the encyclopedia."""
+        return "Ada died at 36."
+
+    steps = [
+        '{"next_thought": "Search.", "next_tool_name": "search", "next_tool_args": {"query": "Ada"}}',
+        '{"next_thought": "Done.", "next_tool_name": "finish", "next_tool_args": {}}',
+        '{"reasoning": "She died at 36.", "age": -1}',
+        '{"reasoning": "She died at 36.", "age": "36"}',
+    ]
+    contract = Contract({"type": "integer", "minimum": 0})
+    with ScriptedServer(steps) as server:
+        lm = dspy.LM("openai/m", api_base=f"{server.url}/v1", api_key="none", cache=False)
+        with dspy.context(lm=lm, adapter=ContractAdapter(contract, "age")):
+            assert dspy.ReAct("question -> age: int", tools=[search])(question="How old was Ada?").age == 36
+
+
+def test_a_misspelled_field_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'agee' is not an output field of the signature; did you mean 'age'"):
+        ContractAdapter(Contract(int), "agee").parse(dspy.Signature("question -> age: int"), '{"age": 36}')

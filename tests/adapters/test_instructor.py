@@ -1,12 +1,14 @@
 """instructor: completions in several modes, over the real client of OpenAI and a server on loopback."""
 
 import asyncio
+import pickle
 from typing import Any
 
 import instructor
 import pytest
 from instructor.core.exceptions import InstructorRetryException
 from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel, TypeAdapter, ValidationInfo, field_validator
 
 from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
 from trueup import Contract, Rejected, Verdict
@@ -150,3 +152,33 @@ def test_each_item_of_a_stream_is_judged(*, awaited: bool) -> None:
     assert items == [ADA, ADA]
     with pytest.raises(Exception, match="age >= 0"):
         streamed([Say(f'{{"tasks": [{GOOD}, {REFUSED}]}}', piece=4)], awaited=awaited, partial=False)
+
+
+def test_an_item_of_a_list_compares_and_pickles_like_an_instance_of_the_users_model() -> None:
+    model = contract_model(CONTRACT, Person)
+    (item,) = TypeAdapter(list[model]).validate_python([{"name": "Ada", "age": "36"}])  # type: ignore[valid-type]
+    assert item == ADA
+    assert item != ADA.model_copy(update={"age": 37})
+    assert type(pickle.loads(pickle.dumps(item))) is Person
+    assert pickle.loads(pickle.dumps(item)) == ADA
+
+
+class Noted(BaseModel):
+    name: str
+    tags: tuple[str, ...] = ()
+
+    @field_validator("name")
+    @classmethod
+    def note(cls, name: str, info: ValidationInfo) -> str:
+        return f"{name} of {info.context['house']}"
+
+
+def test_validators_of_the_model_get_the_context_of_the_call() -> None:
+    model = contract_model(Contract({"type": "object"}), Noted)
+    noted = model.model_validate_json('{"name": "Ada", "tags": ["x"],}', context={"house": "Byron"}, strict=True)
+    assert noted == Noted.model_construct(name="Ada of Byron", tags=("x",))
+
+
+def test_a_schema_is_not_a_contract() -> None:
+    with pytest.raises(TypeError, match="expected a Contract or the path of a contract file, got dict"):
+        contract_model({"type": "object"}, Person)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -101,7 +102,7 @@ def test_verdicts_gives_everything() -> None:
 def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
     frame = pd.DataFrame({"reply": ["a", "b"], "state": ["X", "Y"]})
     replies = frame["reply"].trueup
-    with pytest.raises(TypeError, match="a Contract or the path of a contract file, not a dict"):
+    with pytest.raises(TypeError, match="a Contract or the path of a contract file, got dict"):
         replies.check({"type": "object"})
     with pytest.raises(ValueError, match=r"context\['state'\] has another index than the replies"):
         replies.check(Contract(), {"state": frame["state"][::-1]})
@@ -117,3 +118,21 @@ def test_a_bug_in_a_check_names_the_row() -> None:
     with pytest.raises(KeyError) as caught:
         pd.Series(["a", "b"], index=["first", "second"]).trueup.check(Contract(checks=[boom]))
     assert any("in row 'second'" in note for note in caught.value.__notes__)
+
+
+def test_nested_columns_of_a_parquet_file_are_parsed_data(tmp_path: Path) -> None:
+    people = [{"age": 36, "notes": [{"pages": [1, 2]}], "born": pd.Timestamp("1815-12-10")}, None]
+    pd.DataFrame({"reply": people, "pages": [[1, 2], None]}).to_parquet(tmp_path / "people.parquet")
+    df = pd.read_parquet(tmp_path / "people.parquet")
+    assert df["reply"].trueup.check(Contract({"type": "object"}))["data"].tolist() == [
+        {"age": 36, "notes": [{"pages": [1, 2]}], "born": "1815-12-10T00:00:00"},
+        None,
+    ]
+    assert df["pages"].trueup.check(Contract(list[int]))["codes"].tolist() == [(), ("R004",)]
+    assert pd.Series([{"age": np.int64(36)}]).trueup.check(Contract({"required": ["age"]}))["ok"].all()
+
+
+def test_columns_of_the_same_name_are_refused_as_a_context() -> None:
+    context = {"input": pd.DataFrame([[1, 2]], columns=["most", "most"])}
+    with pytest.raises(ValueError, match=r"context\['input'\] has several columns named 'most'"):
+        pd.Series(["{}"]).trueup.check(Contract({"type": "object"}), context)

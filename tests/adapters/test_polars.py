@@ -91,7 +91,7 @@ def test_a_contract_may_be_the_path_of_a_file(root: Path) -> None:
 
 def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
     replies = pl.Series(["a"]).trueup
-    with pytest.raises(TypeError, match="a Contract or the path of a contract file, not a dict"):
+    with pytest.raises(TypeError, match="a Contract or the path of a contract file, got dict"):
         replies.check({"type": "object"})
     with pytest.raises(TypeError, match=r"context must be a dict such as .* or a frame; got str"):
         replies.check(Contract(), "IDLE")
@@ -107,3 +107,31 @@ def test_a_bug_in_a_check_names_the_row() -> None:
     with pytest.raises(KeyError) as caught:
         pl.Series(["a", "b"]).trueup.check(Contract(checks=[boom]))
     assert any("in row 1 " in note for note in caught.value.__notes__)
+
+
+def test_a_context_without_columns_is_the_same_for_every_row() -> None:
+    contract = Contract(states={"IDLE": {"forbid": [{"terms": ["confirmed"]}]}, "DONE": {}})
+    frame = pl.LazyFrame({"reply": ["It is confirmed.", "Please wait a moment."] * 2, "group": [1, 1, 2, 2]})
+    ok = pl.col("reply").trueup.check(contract, {"state": pl.lit("IDLE")}).struct.field("ok")
+    for engine in ("in-memory", "streaming"):
+        assert frame.select(ok).collect(engine=engine)["ok"].to_list() == [False, True] * 2
+    assert frame.group_by("group").agg(ok).collect()["ok"].to_list() == [[False, True]] * 2
+    assert frame.filter(pl.col("group") > 2).select(ok).collect().height == 0
+
+
+def test_a_series_in_the_context_of_an_expression_follows_its_rows() -> None:
+    contract = Contract({"type": "object"}, rules=["age <= most"], input=["most"])
+    most = pl.Series([{"most": 40}] * 3 + [{"most": 1}])
+    frame = pl.LazyFrame({"reply": ['{"age": 36}'] * 4, "row": range(4)})
+    ok = pl.col("reply").trueup.check(contract, {"input": most}).struct.field("ok")
+    assert frame.with_columns(ok).filter(pl.col("row") > 1).collect()["ok"].to_list() == [True, False]
+
+
+def test_the_context_of_an_expression_is_a_dict() -> None:
+    with pytest.raises(TypeError, match=r"context of an expression must be a dict such as .*; got Expr"):
+        pl.col("reply").trueup.check(Contract(True), pl.struct("most"))
+
+
+def test_verdicts_gives_everything() -> None:
+    good, null = pl.Series(["[1,]", None]).trueup.verdicts(Contract(list[int]))
+    assert (good.value, [fix.code for fix in good.fixes], null.ok) == ([1], ["S001"], False)

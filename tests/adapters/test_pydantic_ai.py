@@ -1,11 +1,12 @@
 """pydantic-ai: agents in every output mode, over the real client of OpenAI and a server on loopback."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, NativeOutput, PromptedOutput, RunContext, UnexpectedModelBehavior
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, RunContext, StructuredDict, UnexpectedModelBehavior
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -118,6 +119,63 @@ def test_a_validator_returns_the_type_that_the_agent_promises() -> None:
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     output, _ = ask([tool(GOOD)], Person, validator=contract_validator(Contract(schema)))
     assert output == ADA
+
+
+class Loose(BaseModel):
+    age: int | str
+
+
+@dataclass
+class LooseData:
+    age: int | str
+
+
+@pytest.mark.parametrize(
+    ("output_type", "arguments", "repaired"),
+    [
+        (Loose, {"age": "36"}, Loose(age=36)),
+        (LooseData, {"age": "36"}, LooseData(age=36)),
+        (list[LooseData], {"response": [{"age": "36"}]}, [LooseData(age=36)]),
+        (dict[str, Loose], {"response": {"ada": {"age": "36"}}}, {"ada": Loose(age=36)}),
+        (StructuredDict({"type": "object", "properties": {"age": {}}}, "Age"), {"age": "36"}, {"age": 36}),
+    ],
+)
+def test_a_validator_repairs_values_inside_the_type(output_type: Any, arguments: Any, repaired: Any) -> None:
+    age = {"type": "object", "properties": {"age": {"type": "integer"}}}
+    contract = Contract({**age, "additionalProperties": age, "items": age, "type": ["array", "object"]})
+    output, sent = ask([tool(arguments)], output_type, validator=contract_validator(contract))
+    assert output == repaired
+    assert len(sent) == 1
+
+
+def test_a_validator_keeps_the_types_of_items_and_of_texts() -> None:
+    contract = Contract({"type": "array", "items": {"type": "object"}})
+    output, _ = ask([tool({"response": [{"age": 36}]})], list[Loose], validator=contract_validator(contract))
+    assert output == [Loose(age=36)]
+    assert ask(["Here: [{},]"], str, validator=contract_validator(contract))[0] == "[{}]"
+
+
+class Unknown(BaseModel):
+    why: str
+
+
+def test_a_capability_judges_one_of_several_outputs() -> None:
+    capability = ContractCapability(CONTRACT, output=Person)
+    unknown = Say(None, (Call("final_result_Unknown", {"why": "I have never met her."}),))
+    output, _ = ask([unknown], [Person, Unknown], capabilities=[capability])
+    assert output == Unknown(why="I have never met her.")
+    replies = [Say(None, (Call("final_result_Person", text),)) for text in (REFUSED, BROKEN)]
+    output, sent = ask(replies, [Person, Unknown], capabilities=[capability])
+    assert output == ADA
+    assert len(sent) == 2
+
+
+def test_a_text_under_reply_rules_is_judged_at_the_end_of_its_stream() -> None:
+    verdicts: list[Verdict] = []
+    text = contract_text(Contract(reply=True), on_verdict=verdicts.append)
+    outputs, _ = ask([Say("Yes, I can help you with that.", piece=4)], text, streams=True)
+    assert outputs[-1] == "Yes, I can help you with that."
+    assert {verdict.reply.text for verdict in verdicts} == {outputs[-1]}
 
 
 def test_the_context_may_come_from_the_run() -> None:

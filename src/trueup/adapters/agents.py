@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trueup.ask.correction import correction_text
+from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
@@ -45,7 +46,7 @@ OnVerdict = Callable[[Verdict], object]
 class ContractOutput(AgentOutputSchemaBase):
     """The output type of an agent: `Agent(name="…", output_type=ContractOutput(contract))`.
 
-    - `contract`: the contract that judges; it must have a schema.
+    - `contract`: a Contract, or the path of a contract file; it must have a schema.
     - `strict`: whether the provider gets the schema in its strict mode; false by default, because that rejects many schemas.
     - `context`: facts about the conversation, as in `Contract.check`; None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
@@ -53,12 +54,13 @@ class ContractOutput(AgentOutputSchemaBase):
 
     def __init__(
         self,
-        contract: Contract[Any],
+        contract: Contract[Any] | str,
         *,
         strict: bool = False,
         context: dict[str, Any] | None = None,
         on_verdict: OnVerdict | None = None,
     ) -> None:
+        contract = contract_of(contract)
         if contract.schema is None:
             raise ValueError("ContractOutput needs a contract with a schema; use contract_guardrail for texts")
         self.contract, self._strict, self._context, self._on_verdict = contract, strict, context, on_verdict
@@ -119,7 +121,7 @@ def ask_again(retries: int = 2, **options: Any) -> Callable[[RunErrorHandlerInpu
 
 
 def contract_guardrail(
-    contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+    contract: Contract[Any] | str, *, context: Known | None = None, on_verdict: OnVerdict | None = None
 ) -> OutputGuardrail[Any]:
     """Judges the output of an agent: `Agent(name="…", output_guardrails=[contract_guardrail(contract)])`.
 
@@ -128,6 +130,7 @@ def contract_guardrail(
     `contract` and `on_verdict` are the same as for `ContractOutput`. `context` may also be a function that takes the `RunContextWrapper`;
     None: nothing.
     """
+    contract = contract_of(contract)
 
     async def judge(ctx: RunContextWrapper[Any], agent: Agent[Any], output: Any) -> GuardrailFunctionOutput:
         known = context(ctx) if callable(context) else context

@@ -15,8 +15,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from trueup.ask.correction import correction_text
+from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
 from trueup.verdict.codec import spelled
+from trueup.verdict.likeness import nearest
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
 
@@ -32,8 +34,8 @@ _OBJECT: Contract[Any] = Contract({"type": "object"})
 class ContractAdapter(JSONAdapter):
     """Judges the output fields of a signature: `dspy.configure(lm=lm, adapter=ContractAdapter(contract))`.
 
-    - `contract`: the contract that judges.
-    - `field`: the output field that it judges; None: the object of all output fields.
+    - `contract`: a Contract, or the path of a contract file.
+    - `field`: the output field that it judges, in signatures that have it; None: the object of all output fields.
     - `retries`: how many times the model is asked again.
     - `context`: facts about the conversation, as in `Contract.check`; None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
@@ -42,7 +44,7 @@ class ContractAdapter(JSONAdapter):
 
     def __init__(
         self,
-        contract: Contract[Any],
+        contract: Contract[Any] | str,
         field: str | None = None,
         *,
         retries: int = 2,
@@ -51,7 +53,8 @@ class ContractAdapter(JSONAdapter):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self.contract, self.field, self.retries = contract, field, retries
+        self.contract: Contract[Any] = contract_of(contract)
+        self.field, self.retries = field, retries
         self._context, self._on_verdict = context, on_verdict
 
     def __call__(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[Any], inputs: Any) -> Any:
@@ -82,6 +85,9 @@ class ContractAdapter(JSONAdapter):
         return [*super().format(signature, demos, inputs), *_corrections.get()]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        if not self._judges(signature):
+            other: dict[str, Any] = super().parse(signature, completion)
+            return other
         whole = _OBJECT.check(completion)
         fields = dict(whole.data) if whole.ok else {}
         if self.field is None:
@@ -102,6 +108,15 @@ class ContractAdapter(JSONAdapter):
         raise AdapterParseError(
             type(self).__name__, signature, completion, self._told(verdict, 1), fields or None
         ) from Rejected(verdict)
+
+    def _judges(self, signature: Any) -> bool:
+        """Whether the contract is for this signature. A module such as `ReAct` has others for its steps."""
+        if self.field is None or self.field in signature.output_fields:
+            return True
+        near = nearest(self.field, signature.output_fields)
+        if near is not None:
+            raise ValueError(f"`field`: {self.field!r} is not an output field of the signature; did you mean {near!r}?")
+        return False
 
     def _correct(self, error: Any, nth: int) -> None:
         """Put the refused reply and a correction after the messages of the next request."""

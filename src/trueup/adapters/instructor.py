@@ -19,10 +19,13 @@ Person(name='Ada', age=36)
 """
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, TypeVar
 
 from trueup.ask.correction import correction_text
+from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
+from trueup.verdict.codec import spelled
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
 
@@ -35,7 +38,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def contract_model(
-    contract: Contract[Any],
+    contract: Contract[Any] | str,
     model: type[Model],
     *,
     context: dict[str, Any] | None = None,
@@ -43,11 +46,12 @@ def contract_model(
 ) -> type[Model]:
     """A response model with the name and the schema of `model` that judges replies by the contract.
 
-    - `contract`: the contract that judges.
+    - `contract`: a Contract, or the path of a contract file.
     - `model`: the pydantic model that instructor returns instances of.
     - `context`: facts about the conversation; the `context` of instructor's `create` is added to it. None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
+    contract = contract_of(contract)
 
     def known(own: Any) -> dict[str, Any]:
         return {**(context or {}), **(own or {})}
@@ -61,11 +65,13 @@ def contract_model(
         """Judges the text of a completion before it is parsed, or parsed data during its validation."""
 
         @classmethod
-        def model_validate_json(cls, json_data: str | bytes | bytearray, *, context: Any = None, **_: Any) -> Any:
+        def model_validate_json(cls, json_data: str | bytes | bytearray, *, context: Any = None, **options: Any) -> Any:
             reply = json_data if isinstance(json_data, str) else bytes(json_data).decode("utf-8", "replace")
             verdict = judged(contract.check(reply, known(context)))
+            if verdict.ok and context is None and isinstance(verdict.value, model):
+                return verdict.value
             if verdict.ok:
-                return verdict.value if isinstance(verdict.value, model) else model.model_validate(verdict.data)
+                return model.model_validate_json(spelled(verdict.data), context=context, **options)
             told = correction_text(contract, verdict, known(context))
             raise ResponseParsingError(told, mode="contract", raw_response=reply) from Rejected(verdict)
 
@@ -79,6 +85,20 @@ def contract_model(
                 return handler(verdict.data)
             told = correction_text(contract, verdict, known(info.context))
             raise PydanticCustomError("contract", "{correction}", {"correction": told, "verdict": verdict})
+
+        def __eq__(self, other: object) -> bool:
+            return bool(plain(self) == (plain(other) if isinstance(other, Judged) else other))
+
+        __hash__ = model.__hash__
+
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            return copy, (plain(self),)
+
+    def plain(judged: Any) -> Any:
+        """An item of a list or a part of another model as an instance of the user's class, to compare and to pickle it."""
+        made_as = judged.model_copy()
+        object.__setattr__(made_as, "__class__", model)
+        return made_as
 
     bases: Any = (Judged, model)
     made: type[Model] = create_model(model.__name__, __base__=bases, __module__=model.__module__, __doc__=model.__doc__)

@@ -13,11 +13,12 @@ langchain_core.exceptions.OutputParserException: reply refused: V001 $.age: Fiel
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from trueup.ask.answer import Answer
 from trueup.ask.correction import correction_text
 from trueup.ask.policy import Policy
+from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
@@ -29,7 +30,7 @@ with library("langchain-core>=1.0"):
     from langchain_core.outputs import Generation
     from langchain_core.prompt_values import PromptValue
     from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
-    from pydantic import ConfigDict
+    from pydantic import BeforeValidator, ConfigDict
 
 
 class ContractOutputParser(BaseTransformOutputParser[Any]):
@@ -37,8 +38,8 @@ class ContractOutputParser(BaseTransformOutputParser[Any]):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    contract: Contract[Any]
-    """The contract that judges."""
+    contract: Annotated[Contract[Any], BeforeValidator(contract_of)]
+    """A Contract, or the path of a contract file."""
     context: dict[str, Any] | None = None
     """Facts about the conversation, as in `Contract.check`; None by default."""
     on_verdict: Callable[[Verdict], object] | None = None
@@ -79,8 +80,8 @@ class ContractRunnable(RunnableSerializable[LanguageModelInput, Any]):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    contract: Contract[Any]
-    """The contract that judges."""
+    contract: Annotated[Contract[Any], BeforeValidator(contract_of)]
+    """A Contract, or the path of a contract file."""
     model: Runnable[Any, Any]
     """The model to ask. The retries of OpenAI and Anthropic models are switched off; set `max_retries=0` on other
     models."""

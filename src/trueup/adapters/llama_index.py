@@ -18,6 +18,7 @@ from typing import Any
 from trueup.ask.answer import Answer
 from trueup.ask.correction import correction_text
 from trueup.ask.policy import Policy
+from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
@@ -33,19 +34,19 @@ with library("llama-index-core>=0.14"):
 class ContractOutputParser(BaseOutputParser):
     """Parses a completion under a contract, as the `output_parser` of a program or a prompt.
 
-    - `contract`: the contract that judges. Its instructions are added to each prompt.
+    - `contract`: a Contract, or the path of a contract file. Its instructions are added to each prompt.
     - `context`: facts about the conversation, as in `Contract.check`; None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def __init__(
         self,
-        contract: Contract[Any],
+        contract: Contract[Any] | str,
         *,
         context: dict[str, Any] | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
     ) -> None:
-        self.contract, self._context, self._on_verdict = contract, context, on_verdict
+        self.contract, self._context, self._on_verdict = contract_of(contract), context, on_verdict
 
     def parse(self, output: str) -> Any:
         verdict = self.contract.check(output, self._context)
@@ -61,7 +62,7 @@ class ContractOutputParser(BaseOutputParser):
 class ContractProgram(BasePydanticProgram[Any]):
     """Asks a LlamaIndex model until a reply is valid: `program = ContractProgram(contract, llm, "Who is {who}?")`.
 
-    - `contract`: the contract that judges.
+    - `contract`: a Contract, or the path of a contract file.
     - `llm`: the model. Set its own `max_retries` to 0, because the policy decides.
     - `prompt`: a prompt, or its template.
     - `policy`: when to ask again and when to stop; None: the defaults of `Policy`.
@@ -71,7 +72,7 @@ class ContractProgram(BasePydanticProgram[Any]):
 
     def __init__(
         self,
-        contract: Contract[Any],
+        contract: Contract[Any] | str,
         llm: LLM,
         prompt: BasePromptTemplate | str,
         *,
@@ -79,7 +80,8 @@ class ContractProgram(BasePydanticProgram[Any]):
         context: dict[str, Any] | None = None,
         on_answer: Callable[[Answer[Any]], object] | None = None,
     ) -> None:
-        self.contract, self.llm, self.policy = contract, llm, policy
+        self.contract: Contract[Any] = contract_of(contract)
+        self.llm, self.policy = llm, policy
         self.prompt = PromptTemplate(prompt) if isinstance(prompt, str) else prompt
         self._context, self._on_answer = context, on_answer
 

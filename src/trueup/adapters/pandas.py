@@ -11,6 +11,7 @@ from trueup.batch.columns import PerRow, columns_of, contexts_of, contract_of, v
 from trueup.watch.missing import library
 
 with library("pandas>=2.2"):
+    import numpy as np
     import pandas as pd  # type: ignore[import-untyped]
 
 
@@ -71,10 +72,26 @@ class Replies:
         if isinstance(value, pd.Series):
             return PerRow(_cells(value))
         names = list(value.columns)
+        if not value.columns.is_unique:
+            raise ValueError(f"{name} has several columns named {value.columns[value.columns.duplicated()][0]!r}")
         rows = zip(*(_cells(value[name]) for name in names), strict=True) if names else [()] * len(value)
         return PerRow(dict(zip(names, cells, strict=True)) for cells in rows)
 
 
 def _cells(series: Any) -> list[Any]:
     """The values of a Series as Python objects, with None for every kind of null."""
-    return [None if null else cell for cell, null in zip(series.tolist(), series.isna().tolist(), strict=True)]
+    cells = zip(series.tolist(), series.isna().tolist(), strict=True)
+    if series.dtype != object:
+        return [None if null else cell for cell, null in cells]
+    return [None if null else _plain(cell) for cell, null in cells]
+
+
+def _plain(value: Any) -> Any:
+    """A cell without values of numpy and pandas, which Parquet files with nested columns give, at any depth."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, pd.Timestamp):
+        return value.to_pydatetime(warn=False)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

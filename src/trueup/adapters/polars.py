@@ -4,11 +4,12 @@ Importing this module registers it. A Series gives a frame; an expression gives 
 null counts as a refused reply.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trueup.batch.columns import PerRow, columns_of, contexts_of, contract_of, verdicts
 from trueup.verdict.codec import spelled
+from trueup.verdict.verdict import Verdict
 from trueup.watch.missing import library
 
 with library("polars>=1.20"):
@@ -46,15 +47,21 @@ class Replies:
         row its own value, a DataFrame or a Series of structs each row a dict. A DataFrame as the `context` has one column per name.
         None: no context.
         """
-        given = {name: _taken(value) for name, value in context.items()} if isinstance(context, Mapping) else context
-        contexts = contexts_of(_taken(given), len(self._series))
-        judged = verdicts(contract_of(contract), self._series.to_list(), contexts, range(len(self._series)))
-        columns: dict[str, Any] = {**columns_of(judged)}
+        columns: dict[str, Any] = {**columns_of(self._verdicts(contract, context))}
         columns["data"] = [None if data is None else spelled(data).decode() for data in columns["data"]]
         for name in ("codes", "fixes"):  # polars splits a text a hundred times faster than it takes a list of Python
             texts = pl.Series(list(map(" ".join, columns[name])), dtype=pl.String)
             columns[name] = texts.str.extract_all(r"\S+")
         return pl.DataFrame({name: columns[name] for name in SCHEMA}, schema=SCHEMA)
+
+    def verdicts(self, contract: Any, context: Any = None) -> list[Verdict]:
+        """A list with the Verdict of each row; `contract` and `context` are the same as for `check`."""
+        return list(self._verdicts(contract, context))
+
+    def _verdicts(self, contract: Any, context: Any) -> Iterator[Verdict]:
+        rows = len(self._series)
+        given = {name: _taken(value) for name, value in context.items()} if isinstance(context, Mapping) else context
+        return verdicts(contract_of(contract), self._series.to_list(), contexts_of(_taken(given), rows), range(rows))
 
 
 @pl.api.register_expr_namespace("trueup")
@@ -79,16 +86,29 @@ class RepliesOf:
         `contract` is the same as for a Series. An expression in the `context` gives each row its own value; None: no context.
         """
         made = contract_of(contract)
-        given = dict(context or {})
+        if not isinstance(context, Mapping | None):
+            raise TypeError(
+                f"context of an expression must be a dict such as {{'state': pl.col('state')}}; got {type(context).__name__}"
+            )
+        given = {
+            name: pl.lit(value) if isinstance(value, pl.Series) else value for name, value in (context or {}).items()
+        }
         per_row = [name for name, value in given.items() if isinstance(value, pl.Expr)]
 
         def judge(columns: Any) -> Any:
-            own = dict(zip(per_row, columns[1:], strict=True))
-            return Replies(columns[0]).check(made, {**given, **own}).to_struct()
+            replies, *others = _as_long(columns)
+            own = dict(zip(per_row, others, strict=True))
+            return Replies(replies).check(made, {**given, **own}).to_struct()
 
         return pl.map_batches(
             [self._expr, *(given[name] for name in per_row)], judge, return_dtype=pl.Struct(SCHEMA), is_elementwise=True
         )
+
+
+def _as_long(columns: list[Any]) -> list[Any]:
+    """The columns with the same number of rows: polars gives one row for an expression without columns, such as a literal."""
+    rows = next((len(column) for column in columns if len(column) != 1), 1)
+    return [column if len(column) == rows else column.new_from_index(0, rows) for column in columns]
 
 
 def _taken(value: Any) -> Any:

@@ -19,11 +19,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trueup.ask.correction import correction_text
+from trueup.batch.columns import contract_of
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
 
 with library("pydantic-ai-slim>=2.0"):
+    from pydantic import TypeAdapter
     from pydantic_ai import ModelRetry, RunContext, TextOutput
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.output import OutputContext
@@ -37,15 +39,21 @@ OnVerdict = Callable[[Verdict], object]
 class ContractCapability(AbstractCapability[Any]):
     """Judges and repairs the output of an agent: `Agent(model, output_type=Person, capabilities=[ContractCapability(contract)])`.
 
-    - `contract`: the contract that judges. One with a schema judges structured output, one without a schema judges text.
+    - `contract`: a Contract, or the path of a contract file. One with a schema judges structured output, one without a schema judges text.
+    - `output`: the output type to judge if the agent has several, each with its own tool; None: all outputs are judged.
     - `context`: facts about the conversation, or a function that makes it from the `RunContext`; None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
     def __init__(
-        self, contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+        self,
+        contract: Contract[Any] | str,
+        *,
+        output: Any = None,
+        context: Known | None = None,
+        on_verdict: OnVerdict | None = None,
     ) -> None:
-        self._judge = _Judge(contract, context, on_verdict)
+        self._judge, self._output = _Judge(contract, context, on_verdict), output
 
     async def wrap_output_validate(
         self,
@@ -56,7 +64,8 @@ class ContractCapability(AbstractCapability[Any]):
         handler: Callable[[Any], Awaitable[Any]],
     ) -> Any:
         contract = self._judge.contract
-        if ctx.partial_output or contract.schema is None:
+        other = self._output not in (None, output_context.output_type) and output_context.output_type is not None
+        if ctx.partial_output or contract.schema is None or other:
             return await handler(output)
         data = (await self._judge.judged(ctx, output)).data
         wanted = (
@@ -73,7 +82,7 @@ class ContractCapability(AbstractCapability[Any]):
 
 
 def contract_text(
-    contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+    contract: Contract[Any] | str, *, context: Known | None = None, on_verdict: OnVerdict | None = None
 ) -> TextOutput[Any]:
     """Reads the model's text under a contract, as an entry of `output_type`, alone or together with a type for tool
     calls.
@@ -83,16 +92,17 @@ def contract_text(
     judge = _Judge(contract, context, on_verdict)
 
     async def read(ctx: RunContext[Any], text: str) -> Any:
-        if ctx.partial_output and contract.schema is not None:
-            return contract.stream().feed(text)
+        structured = judge.contract.schema is not None
+        if ctx.partial_output:
+            return judge.contract.stream().feed(text) if structured else text
         verdict = await judge.judged(ctx, text)
-        return text if contract.schema is None else verdict.value
+        return verdict.value if structured else text
 
     return TextOutput(read)
 
 
 def contract_validator(
-    contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+    contract: Contract[Any] | str, *, context: Known | None = None, on_verdict: OnVerdict | None = None
 ) -> Callable[[RunContext[Any], Any], Awaitable[Any]]:
     """Judges an output that pydantic-ai has parsed: `agent.output_validator(contract_validator(contract))`.
 
@@ -103,17 +113,30 @@ def contract_validator(
     async def validate(ctx: RunContext[Any], output: Any) -> Any:
         if ctx.partial_output:
             return output
-        value = (await judge.judged(ctx, output)).value
-        return value if isinstance(value, type(output)) else output
+        verdict = await judge.judged(ctx, output)
+        if not verdict.fixes or judge.contract.schema is None:
+            return output
+        return to_json(verdict.data).decode() if isinstance(output, str) else _like(output, verdict.data)
 
     return validate
+
+
+def _like(output: Any, data: Any) -> Any:
+    """Repaired data with the types of the output that it was read from."""
+    if isinstance(output, list) and isinstance(data, list) and len(output) == len(data):
+        return [_like(item, repaired) for item, repaired in zip(output, data, strict=True)]
+    if isinstance(output, dict) and isinstance(data, dict):
+        return {name: _like(output.get(name), repaired) for name, repaired in data.items()}
+    plain = output is None or isinstance(output, str | bool | int | float)
+    return data if plain else TypeAdapter(type(output)).validate_json(to_json(data))
 
 
 class _Judge:
     """The part that all three share: returns the verdict on an output, or raises `ModelRetry` with a correction."""
 
-    def __init__(self, contract: Contract[Any], context: Known | None, on_verdict: OnVerdict | None) -> None:
-        self.contract, self._context, self._on_verdict = contract, context, on_verdict
+    def __init__(self, contract: Contract[Any] | str, context: Known | None, on_verdict: OnVerdict | None) -> None:
+        self.contract: Contract[Any] = contract_of(contract)
+        self._context, self._on_verdict = context, on_verdict
 
     async def judged(self, ctx: RunContext[Any], output: Any) -> Verdict:
         known = self._context(ctx) if callable(self._context) else self._context

@@ -30,15 +30,13 @@ def contract_of(given: Any) -> Contract:
     1
     >>> contract_of({"type": "object"})
     Traceback (most recent call last):
-    TypeError: check a column with a Contract or the path of a contract file, not a dict; use Contract(…)
+    TypeError: expected a Contract or the path of a contract file, got dict; use Contract(…)
     """
     if isinstance(given, Contract):
         return given
     if isinstance(given, str | os.PathLike):
         return Contract.load(given)
-    raise TypeError(
-        f"check a column with a Contract or the path of a contract file, not a {type(given).__name__}; use Contract(…)"
-    )
+    raise TypeError(f"expected a Contract or the path of a contract file, got {type(given).__name__}; use Contract(…)")
 
 
 def verdicts(
