@@ -197,7 +197,10 @@ def test_what_an_offer_writes(text: str, label: str, kind: str, result: str) -> 
 
 
 def test_offers_say_what_they_are() -> None:
-    assert offered("¦")["accept"]["info"] == "The riskiest kind of fix that a reply may need and still be ok. Default: guess."
+    assert (
+        offered("¦")["accept"]["info"]
+        == "The riskiest kind of fix that a reply may need and still be ok. Default: guess."
+    )
     assert offered("¦")["accept"]["detail"] == "none | lossless | guess | lossy"
     assert offered(SCHEMA + "rules:\n  - expr: ¦")["name"]["info"] == "string. The whole name."
 
