@@ -141,7 +141,7 @@ def stdio_of(place: Place, *options: str) -> StdioServerParameters:
 
 
 @contextlib.contextmanager
-def http_server(place: Place, *options: str, stop: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+def http_server(place: Place, *options: str, stop: signal.Signals = signal.SIGTERM, times: int = 1) -> Iterator[str]:
     """The URL of a server over HTTP, in its own process. It must end quietly on the signal `stop`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "trueup", "mcp", str(place.folder), "--store", str(place.store), "--http", "--port", "0", *options],
@@ -156,7 +156,8 @@ def http_server(place: Place, *options: str, stop: signal.Signals = signal.SIGTE
             said.append(process.stderr.readline())
         yield said[0].removeprefix("mcp: ").strip()
     finally:
-        process.send_signal(stop)
+        for _ in range(times):
+            process.send_signal(stop)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (0, "", "")
 

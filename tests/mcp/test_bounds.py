@@ -12,10 +12,13 @@ from mcp_types import CallToolResult
 from tests.mcp.stage import HOSTILE, PEOPLE, Place, inside, make_place, run, text_of
 from tests.mcp.tokenizers import counters, most
 from trueup import Contract
-from trueup.mcp.answer import LIMIT, AnswerSection, PageRequest, ToolAnswer, render
+from trueup.mcp import caller
+from trueup.mcp.answer import LIMIT, AnswerSection, PageRequest, ToolAnswer, render, size
 from trueup.mcp.fence import Fenced
 from trueup.mcp.table import BY_NAME
+from trueup.mcp.workspace import Kept
 from trueup.store.open import open_store
+from trueup.studio.refusal import RequestRefused
 
 FILE = "contracts/people.yaml"
 LONG = "contracts/long.yaml"
@@ -228,3 +231,118 @@ def test_any_answer_is_rendered_within_the_limit(lists: list[list[dict[str, Any]
         length = len(shown.data[section.name])
         left_out = any(each["arguments"]["section"] == section.name for each in shown.data["omitted"])
         assert length == len(section.content) or left_out
+
+
+TEXTS = ("0123456789", "订单无法确认。", "\U0001f680\u00e9\u4e2d", "kX9qZ-/+", "The order is late. ")
+
+
+def pages(answer: ToolAnswer) -> dict[str, dict[int, str]]:
+    """Everything that an answer shows if each call in `omitted` is made: the pieces of each text, by their start."""
+    shown: dict[str, dict[int, str]] = {}
+
+    def note(name: str, start: int, fenced: str) -> None:
+        pieces = shown.setdefault(name, {})
+        pieces[start] = max(pieces.get(start, ""), fenced.split("\n", 1)[1].rsplit("\n", 1)[0], key=len)
+
+    waiting, made = [PageRequest("check", "abcd1234")], set()
+    while waiting:
+        asked = waiting.pop()
+        if asked in made:
+            continue
+        made.add(asked)
+        rendered = render(answer, asked)
+        assert size(rendered) < LIMIT
+        for name, content in rendered.data.items():
+            if name == "rows":
+                for at, row in enumerate(content, asked.start + 1):
+                    note(f"rows/{at}/message", 0, row["message"])
+            elif name == "model":
+                note("facts/model", 0, content)
+            elif name == asked.section or name == "text":
+                note(name, asked.start, content)
+        waiting += [PageRequest(each["tool"], **each["arguments"]) for each in rendered.data["omitted"]]
+    return shown
+
+
+@pytest.mark.parametrize("letters", TEXTS)
+def test_the_calls_in_omitted_show_every_character(letters: str) -> None:
+    lengths = (10, 9_000, 2_400, 330, 2_401, 100, 6_000)
+    rows = [
+        {"code": "V001", "message": Fenced(f"{at} {letters * 9_000}"[:length])} for at, length in enumerate(lengths)
+    ]
+    facts = {"ok": False, "model": Fenced(letters * 300)}
+    answer = ToolAnswer(facts, (AnswerSection("rows", rows), AnswerSection("text", Fenced(letters * 2_000))))
+    wanted = {f"rows/{at}/message": row["message"] for at, row in enumerate(rows, 1)}
+    wanted |= {"facts/model": facts["model"], "text": letters * 2_000}
+    shown = pages(answer)
+    assert set(shown) == set(wanted)
+    for name, text in wanted.items():
+        read = ""
+        for start, piece in sorted(shown[name].items()):
+            assert start <= len(read), f"{name} has a gap before {start}"
+            read = read[:start] + piece if start + len(piece) > len(read) else read
+        assert read == text
+
+
+def test_the_arguments_of_a_call_are_read_to_their_end(place: Place) -> None:
+    arguments = json.dumps({"a": " ".join(f"{number:05}" for number in range(2_000))})
+    called = {"type": "function", "id": "1", "function": {"name": "f", "arguments": arguments}}
+    message = {"role": "assistant", "content": None, "tool_calls": [called]}
+    response = {"choices": [{"message": message, "finish_reason": "tool_calls"}], "object": "chat.completion"}
+
+    async def work() -> str:
+        async with inside(place.workspace()) as client:
+            given = {"reply": json.dumps(response), "response": True, "text": "schema: true\ntools: [{name: f}]\n"}
+            result = await client.call_tool("check", given)
+            read = ""
+            while omitted := result.structured_content["omitted"]:
+                result = await client.call_tool(omitted[0]["tool"], omitted[0]["arguments"])
+                assert_bounded(result)
+                read += str(result.structured_content)
+            return read
+
+    read = run(work)
+    assert all(f"{number:05}" in read for number in range(10, 2_000, 10))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["files/1/x", "files/0/contract", "files/x/contract", "files/9/contract", "facts", "facts/contracts", "a/b/c"],
+)
+def test_a_path_that_names_no_text_is_refused(place: Place, path: str) -> None:
+    async def work() -> None:
+        async with inside(place.workspace()) as client:
+            result = await client.call_tool("lint", {"section": path})
+            assert result.is_error
+            assert "has no section" in text_of(result)
+
+    run(work)
+
+
+def test_an_error_is_short_in_any_script() -> None:
+    for letters in TEXTS:
+        result = caller._error(RequestRefused(400, letters * 1_000))
+        assert most(result.content[0].text) <= 1_600
+
+
+def test_only_results_with_a_rest_are_kept(place: Place) -> None:
+    async def work() -> None:
+        workspace = place.workspace()
+        async with inside(workspace) as client:
+            rest = (await client.call_tool("lint", {})).structured_content["omitted"][0]
+            for _ in range(40):
+                await client.call_tool("explain", {"code": "S001"})
+            assert not (await client.call_tool(rest["tool"], rest["arguments"])).is_error
+
+    run(work)
+
+
+def test_the_kept_results_have_a_limited_size() -> None:
+    kept = Kept()
+    answer = ToolAnswer({}, (AnswerSection("text", Fenced("x" * 20_000_000)),))
+    names = [kept.put("check", answer) for _ in range(4)]
+    for name in names[2:]:
+        assert kept.get("check", name) == answer
+    for name in names[:2]:
+        with pytest.raises(RequestRefused, match="not kept"):
+            kept.get("check", name)

@@ -77,6 +77,7 @@ def test_a_text_with_errors_is_refused_with_its_faults(place: Place) -> None:
     [
         ({"old": "nowhere", "new": "x"}, "`old` is not in the file"),
         ({"old": "age", "new": "x"}, "`old` is in the file"),
+        ({"old": "\n    ", "new": "x"}, "`old` is in the file more than once"),
         ({}, "Neither `text` nor `old`"),
         ({"text": "a", "old": "b"}, "Both `text` and `old`"),
         ({"text": "just words"}, "people.yaml has 1 error"),
@@ -143,3 +144,19 @@ def test_the_rest_of_an_edit_is_read_by_a_tool_that_changes_nothing(place: Place
             assert not rest.is_error, text_of(rest)
 
     run(work)
+
+
+def test_a_passage_that_overlaps_itself_is_not_unique(place: Place) -> None:
+    place.file.write_text(f"{PEOPLE}# -----\n")
+    result = edit(place, old="----", new="x")
+    assert result.is_error
+    assert "more than once" in text_of(result)
+    assert place.file.read_text().endswith("# -----\n")
+
+
+def test_the_contracts_that_extend_a_file_are_all_listed(place: Place) -> None:
+    for number in range(12):
+        (place.folder / f"of people {number}.yaml").write_text("extends: people.yaml\n")
+    listed = call(place.workspace(), "lint", contract=FILE).structured_content
+    assert len(listed["extended_by"]) == 12
+    assert "contracts/of people 11.yaml" in str(listed["extended_by"])

@@ -191,6 +191,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("backtest", {"contract": FILE, "against": "nothing"}, "not the fingerprint"),
     ("backtest", {"contract": FILE, "text": "schema: {type: nothing}\n"}, "1 error"),
     ("examples", {"cursor": "x"}, "cursor"),
+    ("examples", {"words": "x" * 1_001}, "words has at most 1,000 characters"),
+    ("infer", {"operation": "x"}, "`operation` x: none of the sources"),
     ("examples", {"accepted": "maybe"}, "accepted must be"),
     ("stats", {"by": "week"}, "It takes 'all', 'day', 'hour', 'rules'"),
     ("stats", {"by": "rules", "model": "m"}, "Leave out `model`"),

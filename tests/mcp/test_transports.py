@@ -4,15 +4,18 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from mcp import Client
 
-from tests.mcp.stage import Place, http_server, make_place, over_http, run, stdio_of, text_of
+from tests.mcp.stage import KEY, Place, http_server, make_place, over_http, run, stdio_of, text_of
 from trueup.mcp.table import BY_NAME
 
 MODES = ("auto", "legacy")
@@ -101,6 +104,78 @@ def test_a_signal_ends_the_server_quietly(place: Place, number: signal.Signals) 
     os.kill(started.pid, number)
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out, err) == (0, b"", b"")
+
+
+def test_two_signals_end_the_server_quietly(place: Place) -> None:
+    with started(place) as process:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, b"", b"")
+
+
+def test_a_client_that_stops_reading_ends_the_server_quietly(place: Place) -> None:
+    with started(place) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "method": "ping"}\n')
+        process.stdin.close()
+        err = process.stderr.read()
+        assert (process.wait(60), err) == (0, b"")
+
+
+@contextlib.contextmanager
+def started(place: Place) -> Iterator["subprocess.Popen[bytes]"]:
+    """A server on standard input and output that has answered once."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trueup", "mcp", str(place.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        bufsize=0,
+    )  # fmt: skip
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        assert b'"id":1' in process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_request_is_no_error(place: Place) -> None:
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    with http_server(place) as url:
+        parts = urlsplit(url)
+        head = (
+            f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n"
+            f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+        )  # fmt: skip
+        for sent in (body[:20], body, b""):
+            with socket.create_connection((parts.hostname or "", parts.port or 0)) as connection:
+                connection.sendall(head.encode() + sent)
+
+        async def work() -> None:
+            async with over_http(url) as client:
+                assert not (await client.call_tool("explain", {"code": "S001"})).is_error
+
+        run(work)
+
+
+def test_two_signals_end_the_http_server_quietly(place: Place) -> None:
+    async def work() -> None:
+        with contextlib.ExitStack() as stack:
+            url = stack.enter_context(http_server(place, stop=signal.SIGINT, times=2))
+            async with over_http(url) as client:
+                await client.call_tool("explain", {"code": "S001"})
+                await asyncio.to_thread(stack.close)
+
+    run(work)
 
 
 def test_printed_output_does_not_reach_the_protocol(place: Place, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Answers: turns the facts and sections of a tool into a result with a limited number of tokens.
 
 A section is a list of rows or a text. Parts that do not fit are named under `omitted`, with the call that shows them.
+One text of a row is a section too: `calls/3/arguments`, or `facts/model` for a text among the facts.
 The result has two forms with the same content, for clients with and without structured content: text, and JSON data.
 The limit applies to both together.
 """
@@ -22,6 +23,8 @@ _CLIP = 320  # characters of a text in a row
 _FIRST_CLIP = 2_400  # characters of the first requested row
 _LEAST_CLIP = 40
 _SHARE = 0.6  # share of the remaining tokens for a section that is not the last
+_FACTS = "facts"
+_MOST_DIGITS = 10  # of the number of a row
 _LINE = 0.5  # a text is cut at the end of a line if at least this share of it stays
 
 Row = Mapping[str, Any]
@@ -98,8 +101,26 @@ def _chosen(answer: ToolAnswer, asked: PageRequest) -> tuple[AnswerSection, ...]
                 unit = "characters" if isinstance(section.content, str) else "rows"
                 raise RequestRefused(400, f"`start` is {asked.start}, but {section.name} has {length:,} {unit}.")
             return (section,)
+    text = _text_at(answer, asked.section)
+    if text is not None:
+        if asked.start >= max(1, len(text)):
+            raise RequestRefused(400, f"`start` is {asked.start}, but {asked.section} has {len(text):,} characters.")
+        return (AnswerSection(asked.section, text),)
     names = ", ".join(section.name for section in answer.sections) or "none"
     raise RequestRefused(400, f"This result has no section {asked.section[:60]!r}.", hint=f"Its sections: {names}.")
+
+
+def _text_at(answer: ToolAnswer, path: str) -> Fenced | None:
+    """The text that a path such as `calls/3/arguments` names; rows are counted from 1."""
+    first, *keys = path.split("/")
+    here: Any = {_FACTS: answer.facts, **{section.name: section.content for section in answer.sections}}.get(first)
+    for key in keys:
+        if isinstance(here, list):
+            number = int(key) if key.isascii() and key.isdigit() and len(key) < _MOST_DIGITS else 0
+            here = here[number - 1] if 0 < number <= len(here) else None
+        else:
+            here = here.get(key) if isinstance(here, Mapping) else None
+    return here if keys and isinstance(here, Fenced) else None
 
 
 class _Page:
@@ -113,10 +134,13 @@ class _Page:
         self._omitted: list[Omitted] = []
 
     def render(self, sections: tuple[AnswerSection, ...]) -> Rendered:
-        texts = list(_texts([self._answer.facts, *(section.content for section in sections)]))
+        shown_parts = [self._answer.facts, *(section.content for section in sections)]
+        texts = [text for _, text in untrusted(shown_parts)]
         mark = new_mark(texts)
         notice = {"notice": NOTICE.format(mark)} if texts else {}
-        facts = self._marked(self._answer.facts, mark, _CLIP)
+        facts = _marked(self._answer.facts, mark, _CLIP)
+        if not self._asked.section:
+            self._omit_texts(_FACTS, self._answer.facts, _CLIP)
         shown: dict[str, Any] = {}
         self._left = self._aim - _NOTES - _cost({**notice, **facts})
         for at, section in enumerate(sections):
@@ -141,36 +165,39 @@ class _Page:
         start = self._asked.start
         kept: list[dict[str, Any]] = []
         used = _cost({section.name: []})
-        is_clipped = False
+        first_cut: int | None = None
         for at, row in enumerate(rows[start:], start):
-            clip = _FIRST_CLIP if self._asked.section and at == start else _CLIP
-            marked, cost = self._row(row, room - used, clip, mark, must=not kept)
+            is_requested = bool(self._asked.section) and at == start
+            clip = _FIRST_CLIP if is_requested else _CLIP
+            marked, cost, clip = self._row(row, room - used, clip, mark, must=not kept)
             if marked is None:
                 break
             kept.append(marked)
             used += cost
-            is_clipped |= "cut" in marked
+            if is_requested:
+                self._omit_texts(f"{section.name}/{at + 1}", row, clip)
+            elif first_cut is None and "cut" in marked:
+                first_cut = at
         end = start + len(kept)
         if end < len(rows):
             self._omit(section.name, f"{section.name} {end + 1:,} to {len(rows):,} of {len(rows):,}", end)
         elif section.more is not None:
             self._omitted.append(section.more)
-        if is_clipped:
-            first = start + next(n for n, row in enumerate(kept) if "cut" in row)
-            self._omit(section.name, f"the rest of texts in {section.name}; `cut` counts their characters", first)
+        if first_cut is not None:
+            self._omit(section.name, f"the rest of texts in {section.name}; `cut` counts their characters", first_cut)
         return kept, used
 
     def _row(
         self, row: Row, room: int, clip: int, mark: str, *, must: bool
-    ) -> tuple[dict[str, Any] | None, int]:  # fmt: skip
-        """A row with its texts clipped until it fits, and its cost; None if it does not fit."""
+    ) -> tuple[dict[str, Any] | None, int, int]:  # fmt: skip
+        """A row with its texts clipped until it fits, its cost, and the length of the texts; None if it does not fit."""
         while True:
-            marked = self._marked(row, mark, clip)
+            marked = _marked(row, mark, clip)
             cost = _cost([marked])
             if cost <= room or (must and clip <= _LEAST_CLIP):
-                return marked, cost
+                return marked, cost, clip
             if clip <= _LEAST_CLIP or (clip <= _CLIP and not must):
-                return None, 0
+                return None, 0, clip
             clip = max(_LEAST_CLIP, clip // 2)
 
     def _text(self, section: AnswerSection, content: str, room: int, mark: str) -> tuple[str, int]:
@@ -179,43 +206,57 @@ class _Page:
         rest = content[start:]
         piece = _fitting(rest, room - 40 * is_fenced)
         if start + len(piece) < len(content):
-            end = start + len(piece)
-            self._omit(
-                section.name, f"{section.name}, characters {end + 1:,} to {len(content):,} of {len(content):,}", end
-            )
+            self._omit_characters(section.name, start + len(piece), len(content))
         elif section.more is not None:
             self._omitted.append(section.more)
         shown = fence(inert(piece), mark) if is_fenced else safe(piece)
         return shown, _cost(shown)
 
+    def _omit_texts(self, path: str, row: Row, clip: int) -> None:
+        """Name the rest of each clipped text in a row."""
+        for keys, text in untrusted(row):
+            if len(text) > clip:
+                self._omit_characters("/".join((path, *keys)), clip, len(text))
+
+    def _omit_characters(self, section: str, start: int, length: int) -> None:
+        self._omit(section, f"{section}, characters {start + 1:,} to {length:,} of {length:,}", start)
+
     def _omit(self, section: str, what: str, start: int) -> None:
         arguments = {"result": self._asked.result, "section": section, "start": start}
         self._omitted.append(Omitted(what, self._asked.tool, arguments))
 
-    def _marked(self, row: Row, mark: str, clip: int) -> dict[str, Any]:
-        """A row with its untrusted texts fenced and clipped."""
-        out: dict[str, Any] = {}
-        cut = 0
-        for key, value in row.items():
-            if isinstance(value, Fenced):
-                cut += max(0, len(value) - clip)
-                out[key] = fence(inert(value[:clip]), mark)
-            else:
-                out[key] = value
-        return {**out, "cut": cut} if cut else out
+
+def untrusted(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Fenced]]:
+    """All untrusted texts in some data, each with its path; items of lists are counted from 1.
+
+    >>> list(untrusted({"a": 1, "b": [Fenced("x"), {"c": Fenced("y")}]}))
+    [(('b', '1'), 'x'), (('b', '2', 'c'), 'y')]
+    """
+    if isinstance(value, Fenced):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from untrusted(each, (*path, key))
+    elif isinstance(value, list):
+        for number, each in enumerate(value, 1):
+            yield from untrusted(each, (*path, str(number)))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """All untrusted texts in some data."""
-    waiting = [value]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, Fenced):
-            yield here
-        elif isinstance(here, Mapping):
-            waiting += here.values()
-        elif isinstance(here, list):
-            waiting += here
+def _marked(row: Row, mark: str, clip: int) -> dict[str, Any]:
+    """A row with its untrusted texts fenced and clipped, at any depth."""
+    out: dict[str, Any] = _fenced(row, mark, clip)
+    cut = sum(max(0, len(text) - clip) for _, text in untrusted(row))
+    return {**out, "cut": cut} if cut else out
+
+
+def _fenced(value: Any, mark: str, clip: int) -> Any:
+    if isinstance(value, Fenced):
+        return fence(inert(value[:clip]), mark)
+    if isinstance(value, Mapping):
+        return {key: _fenced(each, mark, clip) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_fenced(each, mark, clip) for each in value]
+    return value
 
 
 def _fitting(text: str, room: int) -> str:

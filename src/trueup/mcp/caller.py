@@ -13,16 +13,18 @@ import anyio
 import anyio.to_thread
 
 from trueup.mcp.answer import AnswerSection, PageRequest, Rendered, ToolAnswer, render
+from trueup.mcp.fence import Fenced, inert
 from trueup.mcp.findings import fault_rows
 from trueup.mcp.table import BY_NAME, offered
+from trueup.mcp.tokens import estimate
 from trueup.mcp.tool import Continued, Long, McpTool, schema_of
+from trueup.mcp.wording import reworded
 from trueup.mcp.workspace import Workspace
 from trueup.store.errors import StoreError
 from trueup.studio.contracts.drafts import FaultyDraft
 from trueup.studio.decoding import decoded
 from trueup.studio.refusal import RequestRefused
-from trueup.studio.working.work import LongJob
-from trueup.verdict.display import safe
+from trueup.studio.working.work import LongJob, ReportedRefusal
 from trueup.verdict.likeness import nearest
 
 if TYPE_CHECKING:
@@ -34,15 +36,8 @@ Report = Callable[[float, float | None, str], Awaitable[None]]
 
 log = logging.getLogger("trueup.mcp")
 _AT_ONCE = 8  # tools that run at the same time, and steps of long work
-_LONGEST = 1_500  # characters of an error
+_LONGEST = 1_500  # characters and estimated tokens of an error
 _END = object()
-# The tools use parts of the studio. Its name in their messages is replaced.
-_WORDS = (
-    ("of this studio", "of this server"),
-    ("log of the studio", "log of the server"),
-    ("The studio", "The server"),
-    ("by the studio", "by this server"),
-)
 
 
 class ToolCaller:
@@ -53,22 +48,11 @@ class ToolCaller:
 
     async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> "CallToolResult":
         """The result of a call."""
-        tool: McpTool | None = None
         try:
-            tool = self._tool(name)
-            answer, asked = await self._answer(tool, arguments, report)
-            return _result(await self._quick(partial(render, answer, asked)), is_error=answer.is_error)
-        except FaultyDraft as error:
-            facts = (
-                {"error": error.message, "saved": False}
-                if tool is not None and tool.is_edit
-                else {"error": error.message}
-            )
-            faulty = ToolAnswer(facts, (AnswerSection("faults", fault_rows(error.faults)),), is_error=True)
-            kept = self._workspace.kept.put("lint", faulty)
-            return _result(render(faulty, PageRequest("lint", kept)), is_error=True)
+            answer, asked = await self._answer_or_faults(name, arguments, report)
+            rendered = await self._quick(partial(render, answer, asked))
         except RequestRefused as refusal:
-            return _error(refusal)
+            return _error(refusal, BY_NAME.get(name))
         except StoreError as error:
             return _error(self._workspace.unavailable(error))
         except Exception:
@@ -76,6 +60,30 @@ class ToolCaller:
             return _error(
                 RequestRefused(500, f"trueup failed in the tool {name}.", hint="The log of the server says why.")
             )
+        if not asked.section and not any(each["arguments"].get("result") for each in rendered.data["omitted"]):
+            self._workspace.kept.drop(asked.result)
+        return _result(rendered, is_error=answer.is_error)
+
+    async def _answer_or_faults(
+        self, name: str, arguments: Mapping[str, Any], report: Report
+    ) -> tuple[ToolAnswer, PageRequest]:  # fmt: skip
+        """An answer; faults of a contract and refusals that quote files are answers with fenced texts."""
+        tool = self._tool(name)
+        try:
+            return await self._answer(tool, arguments, report)
+        except FaultyDraft as error:
+            facts = {"error": Fenced(error.message), **({"saved": False} if tool.is_edit else {})}
+            sections = (AnswerSection("faults", fault_rows(error.faults)),)
+            return self._kept(ToolAnswer(facts, sections, is_error=True), "lint")
+        except ReportedRefusal as refusal:
+            said = Fenced(reworded(_sentences(refusal), tool.takes.__struct_fields__))
+            return self._kept(ToolAnswer({"error": said}, is_error=True), name)
+
+    def _kept(
+        self, answer: ToolAnswer, reader: str, section: str = "", start: int = 0
+    ) -> tuple[ToolAnswer, PageRequest]:
+        """An answer, and the request for a part of it by the tool that reads the rest."""
+        return answer, PageRequest(reader, self._workspace.kept.put(reader, answer), section, start)
 
     def _tool(self, name: str) -> McpTool:
         tool = BY_NAME.get(name)
@@ -95,13 +103,11 @@ class ToolCaller:
         given = _decoded(tool, arguments)
         result, section, start = (getattr(given, each, None) for each in Continued.__struct_fields__)
         if result:
-            return self._workspace.kept.get(tool.name, result), PageRequest(
-                tool.name, result, section or "", start or 0
-            )
+            kept = self._workspace.kept.get(tool.name, result)
+            return kept, PageRequest(tool.name, result, section or "", start or 0)
         answer = await self._run(tool, given, report)
         # reading the rest of an edit's result changes nothing
-        reader = "backtest" if tool.is_edit else tool.name
-        return answer, PageRequest(reader, self._workspace.kept.put(reader, answer), section or "", start or 0)
+        return self._kept(answer, "backtest" if tool.is_edit else tool.name, section or "", start or 0)
 
     async def _run(self, tool: McpTool, given: Any, report: Report) -> ToolAnswer:
         made = await self._quick(partial(tool.run, self._workspace, given))
@@ -112,7 +118,7 @@ class ToolCaller:
         except RequestRefused as refusal:
             if made.failed is None:
                 raise
-            return made.failed(f"{refusal.message} {refusal.hint}".strip())
+            return made.failed(reworded(_sentences(refusal)))
         return await self._quick(partial(made.finish, result))
 
     async def _follow(self, work: LongJob, report: Report) -> Any:
@@ -188,11 +194,17 @@ def _result(rendered: Rendered, *, is_error: bool) -> "CallToolResult":
     return CallToolResult(content=[text], structured_content=rendered.data, is_error=is_error)
 
 
-def _error(refusal: RequestRefused) -> "CallToolResult":
+def _error(refusal: RequestRefused, tool: McpTool | None = None) -> "CallToolResult":
     from mcp_types import CallToolResult, TextContent
 
-    said = safe(f"{refusal.message} {refusal.hint}".strip())
-    for words, ours in _WORDS:
-        said = said.replace(words, ours)
-    shown = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-    return CallToolResult(content=[TextContent(type="text", text=shown)], is_error=True)
+    arguments = () if tool is None else tool.takes.__struct_fields__
+    said = inert(reworded(_sentences(refusal), arguments))
+    shown = said[:_LONGEST]
+    while estimate(shown) > _LONGEST:
+        shown = shown[: len(shown) * 4 // 5]
+    text = TextContent(type="text", text=shown if shown == said else f"{shown}…")
+    return CallToolResult(content=[text], is_error=True)
+
+
+def _sentences(refusal: RequestRefused) -> str:
+    return f"{refusal.message} {refusal.hint}".strip()

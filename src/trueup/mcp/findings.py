@@ -5,7 +5,10 @@ from typing import Any
 
 from trueup.mcp.answer import AnswerSection, Row
 from trueup.mcp.fence import Fenced, name
+from trueup.mcp.wording import reworded
 from trueup.studio.contracts.drafts import FaultyDraft
+
+_MOST_CODES = 8  # of a reply in a list
 
 
 def verdict_facts(verdict: dict[str, Any]) -> dict[str, Any]:
@@ -39,6 +42,16 @@ def counts_of(faults: Iterable[dict[str, Any]]) -> dict[str, int]:
     """
     levels = [fault["level"] for fault in faults]
     return {"errors": levels.count("error"), "warnings": len(levels) - levels.count("error")}
+
+
+def some_codes(codes: list[str]) -> dict[str, Any]:
+    """The first codes of a reply, and how many more it has.
+
+    >>> some_codes(["V001", "B005"]), some_codes(["V001"] * 10)["more_codes"]
+    ({'codes': ['V001', 'B005']}, 2)
+    """
+    shown: dict[str, Any] = {"codes": [name(code) for code in codes[:_MOST_CODES]]}
+    return {**shown, "more_codes": len(codes) - _MOST_CODES} if len(codes) > _MOST_CODES else shown
 
 
 def faulty_section(error: FaultyDraft) -> AnswerSection:
@@ -85,7 +98,7 @@ def _fault(fault: dict[str, Any]) -> Row:
     }
     if "file" in fault:
         row["file"] = name(fault["file"])
-    return {**row, "message": Fenced(_joined(fault["message"], fault["hint"]))}
+    return {**row, "message": Fenced(reworded(_joined(fault["message"], fault["hint"])))}
 
 
 def _span(fact: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
@@ -18,7 +19,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from trueup.mcp.key_guard import KeyGuard
 from trueup.mcp.server import server_of
 from trueup.mcp.workspace import Workspace
-from trueup.studio.door.guard import Message, Receive, Scope, Send
+from trueup.studio.door.guard import Application, Message, Receive, Scope, Send
 from trueup.studio.serving import serve
 
 PATH = "/mcp"
@@ -30,7 +31,10 @@ _MOST_SESSIONS = 200
 def run_stdio(workspace: Workspace) -> None:
     """Serve the client that started this process."""
     with contextlib.closing(workspace), _quiet_end(workspace):
-        anyio.run(_serve_stdio, workspace)
+        try:
+            anyio.run(_serve_stdio, workspace)
+        except* BrokenPipeError:  # the client has left
+            pass
 
 
 async def _serve_stdio(workspace: Workspace) -> None:
@@ -44,6 +48,8 @@ def _quiet_end(workspace: Workspace) -> Iterator[None]:
     """End immediately on a signal: the thread that waits for standard input cannot be woken."""
 
     def end(*_: object) -> NoReturn:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)  # a second signal would close the workspace while it is closing
         workspace.close()
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
@@ -57,6 +63,32 @@ def _quiet_end(workspace: Workspace) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class WholeRequests:
+    """An application that gets a request only after all of its body has arrived.
+
+    If a client leaves before that, nothing happens; the SDK would report it as an error.
+    """
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        waiting: deque[Message] = deque()
+        size, is_whole = 0, scope["type"] != "http"
+        while not is_whole and size <= _MOST_BODY:  # the SDK refuses a larger body
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            waiting.append(message)
+            size += len(message.get("body", b""))
+            is_whole = not message.get("more_body")
+
+        async def again() -> Message:
+            return waiting.popleft() if waiting else await receive()
+
+        await self._app(scope, again, send)
+
+
 class HttpApp:
     """The HTTP server as an ASGI application."""
 
@@ -67,7 +99,7 @@ class HttpApp:
             # the key guard has already checked the host and the origin by the names of this server
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )  # fmt: skip
-        self._guard = KeyGuard(app, workspace.settings)
+        self._guard = KeyGuard(WholeRequests(app), workspace.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = ""

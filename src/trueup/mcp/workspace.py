@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trueup.contract.files.documents import Barred
-from trueup.mcp.answer import ToolAnswer
+from trueup.mcp.answer import ToolAnswer, untrusted
 from trueup.store.store import Store
 from trueup.studio.contracts.files import ContractFileState, open_contract
 from trueup.studio.contracts.naming import bar_private
@@ -21,6 +21,7 @@ from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 
 _MOST_KEPT = 32  # answers
+_MOST_CHARACTERS = 50_000_000  # of the untrusted texts in them; the latest answer is kept even if it has more
 _MOST_ENTRIES = 5_000  # files of a folder to check for links
 
 
@@ -95,15 +96,22 @@ class Kept:
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, tuple[str, ToolAnswer]] = OrderedDict()
+        self._lengths: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def put(self, tool: str, answer: ToolAnswer) -> str:
         """Keep an answer of a tool, and return its id."""
         name = secrets.token_hex(4)
+        parts = [answer.facts, *(section.content for section in answer.sections)]
+        length = sum(len(text) for _, text in untrusted(parts))
         with self._lock:
             self._answers[name] = (tool, answer)
-            while len(self._answers) > _MOST_KEPT:
-                self._answers.popitem(last=False)
+            self._lengths[name] = length
+            while len(self._answers) > _MOST_KEPT or (
+                len(self._answers) > 1 and sum(self._lengths.values()) > _MOST_CHARACTERS
+            ):
+                oldest, _ = self._answers.popitem(last=False)
+                del self._lengths[oldest]
         return name
 
     def get(self, tool: str, name: str) -> ToolAnswer:
@@ -125,6 +133,7 @@ class Kept:
         """Forget an answer that was shown completely."""
         with self._lock:
             self._answers.pop(name, None)
+            self._lengths.pop(name, None)
 
 
 def _has_links(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Literal, Protocol
 
 from trueup.studio.door.guard import Receive, Scope, Send
@@ -61,6 +62,11 @@ def serve(
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.stop()
             await super().shutdown(sockets=sockets)
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            super().handle_exit(sig, frame)
+            if lifespan == "on":  # a second Ctrl-C must not skip the end of the lifespan, which would be an error
+                self.force_exit = False
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:

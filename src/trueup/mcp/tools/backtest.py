@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
 from trueup.mcp.fence import Fenced, name
+from trueup.mcp.findings import some_codes
 from trueup.mcp.tool import Long, McpTool
 from trueup.mcp.tools.reply_filters import ReplySelection, address_for, limit_of, selection_of
 from trueup.mcp.workspace import Workspace
@@ -93,9 +94,9 @@ def _flip(row: dict[str, Any]) -> Row:
     out: dict[str, Any] = {
         "id": name(row["id"]),
         "kind": row["kind"],
-        "was": row["old"],
-        "now": row["new"],
-        "codes": row["codes"][:5],
+        "was": name(row["old"]),
+        "now": name(row["new"]),
+        **some_codes(row["codes"]),
     }
     for key in ("rule", "path", "state", "model", "label"):
         if row.get(key):

@@ -9,6 +9,7 @@ from trueup.mcp.answer import AnswerSection, ToolAnswer
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows, verdict_facts, verdict_sections
 from trueup.mcp.tool import Continued, McpTool
+from trueup.mcp.wording import reworded
 from trueup.mcp.workspace import Workspace
 from trueup.studio.api.judging import JudgeRequest, judge_reply
 from trueup.studio.refusal import RequestRefused
@@ -72,7 +73,8 @@ def check(workspace: Workspace, asked: Checking) -> ToolAnswer:
 def _stored(workspace: Workspace, verdict: str) -> ToolAnswer:
     found = again(workspace, verdict, workspace.who)
     if found["verdict"] is None:
-        raise RequestRefused(410, f"This reply cannot be judged again. {found['why']}", code="not_judged")
+        facts = {"error": "This reply cannot be judged again.", "why": Fenced(reworded(found["why"]))}
+        return ToolAnswer(facts, is_error=True)
     contract = {"contract": name(found["contract"]["file"])}
     reply = AnswerSection("reply", Fenced(found["reply"]))
     return ToolAnswer({**verdict_facts(found["verdict"]), **contract}, (*verdict_sections(found["verdict"]), reply))

@@ -59,11 +59,10 @@ def edit(workspace: Workspace, asked: Editing) -> ToolAnswer | Long:
         "saved": True, "contract": name(saved["file"]), "hash": saved["hash"], "fingerprint": saved["fingerprint"],
         **counts_of(faults),
     }  # fmt: skip
-    if saved["broken"]:
-        facts["broken"] = [each for each in saved["broken"][:10] if not isinstance(name(each), Fenced)]
     parts = (
         AnswerSection("diff", Fenced(diff_between(opened.text, text) or "")),
         AnswerSection("faults", fault_rows(faults)),
+        AnswerSection("broken", [{"contract": name(each)} for each in saved["broken"]]),
     )
 
     def both(backtested: ToolAnswer) -> ToolAnswer:
@@ -79,11 +78,13 @@ def edit(workspace: Workspace, asked: Editing) -> ToolAnswer | Long:
     try:
         work = started(workspace, wanted, new=text, old=None if before is None else opened.text)
     except RequestRefused as refusal:  # the file is saved, which matters more
-        return both(ToolAnswer({"not_done": f"{refusal.message} Call `backtest` later."}))
+        return both(ToolAnswer({"not_done": Fenced(f"{refusal.message} Call `backtest` later.")}))
     if isinstance(work, ToolAnswer):
         return both(work)
     return Long(
-        work.work, lambda result: both(backtest_answer(result)), lambda said: both(ToolAnswer({"not_done": said}))
+        work.work,
+        lambda result: both(backtest_answer(result)),
+        lambda said: both(ToolAnswer({"not_done": Fenced(said)})),
     )
 
 
@@ -97,9 +98,9 @@ def _edited(asked: Editing, text: str) -> str:
         raise RequestRefused(
             400, "Neither `text` nor `old` is given.", hint="Give `old` with `new`, or the whole `text`."
         )
-    count = text.count(asked.old)
-    if count != 1:
-        many = "is not in the file" if not count else f"is in the file {count} times"
+    first = text.find(asked.old)
+    if first < 0 or text.find(asked.old, first + 1) >= 0:  # which also finds a place that overlaps the first one
+        many = "is not in the file" if first < 0 else "is in the file more than once"
         raise RequestRefused(
             409, f"`old` {many}. Nothing was written.", code="no_match",
             hint="Give a passage that is there once, with its exact spaces. `lint` shows the text.",

@@ -6,9 +6,10 @@ from msgspec import Meta
 
 from trueup.mcp.answer import AnswerSection, Omitted, Row, ToolAnswer
 from trueup.mcp.fence import Fenced, name
-from trueup.mcp.findings import verdict_facts, verdict_sections
+from trueup.mcp.findings import some_codes, verdict_facts, verdict_sections
 from trueup.mcp.tool import Continued, McpTool
 from trueup.mcp.tools.reply_filters import Model, Since, State, Until
+from trueup.mcp.wording import reworded
 from trueup.mcp.workspace import Workspace
 from trueup.studio.api.verdicts import Rows, list_verdicts
 from trueup.studio.refusal import RequestRefused
@@ -68,7 +69,7 @@ def _row(row: dict[str, Any]) -> Row:
         "verdict": name(row["id"]),
         "at": round(row["at"]),
         "accepted": row["ok"],
-        "codes": row["codes"][:8],
+        **some_codes(row["codes"]),
     }
     for key in ("outcome", "contract", "model", "state", "label"):
         if row[key]:
@@ -92,7 +93,7 @@ def _one(workspace: Workspace, verdict: str) -> ToolAnswer:
     ]
     shown, sections = found["verdict"], []
     if shown is None:
-        facts["gone"] = found["gone"]
+        facts["gone"] = reworded(found["gone"])
     else:
         facts |= verdict_facts(shown)
         sections = [AnswerSection("reply", Fenced(shown["text"])), *verdict_sections(shown)]

@@ -32,6 +32,7 @@ def lint(workspace: Workspace, asked: Linting) -> ToolAnswer:
     if not asked.contract and not asked.text:
         return _list(workspace)
     facts: dict[str, Any] = {}
+    extending: list[Row] = []
     text = asked.text
     if asked.contract:
         workspace.contract(asked.contract)
@@ -41,8 +42,7 @@ def lint(workspace: Workspace, asked: Linting) -> ToolAnswer:
             "contract": name(file["file"]), "hash": file["hash"], "fingerprint": file["fingerprint"], "name": name(file["name"]),
             "editable": workspace.allow_edit and not file["read_only"],
         }  # fmt: skip
-        if file["extended_by"]:
-            facts["extended_by"] = [each for each in file["extended_by"][:10] if not isinstance(name(each), Fenced)]
+        extending = [{"contract": name(each)} for each in file["extended_by"]]
     tried = run_examples(workspace, Written(contract=text, file=asked.contract), workspace.who)
     faults, examples = tried["faults"], tried["examples"]
     failing = [each for each in examples if not each["passes"]]
@@ -55,6 +55,7 @@ def lint(workspace: Workspace, asked: Linting) -> ToolAnswer:
     sections = (
         AnswerSection("faults", fault_rows(faults)),
         AnswerSection("failing_examples", [_failing(each) for each in failing]),
+        AnswerSection("extended_by", extending),
         AnswerSection("text", shown),
     )
     return ToolAnswer(facts, tuple(section for section in sections if section.content))

@@ -70,9 +70,11 @@ def _version(change: dict[str, Any]) -> Row:
 
 
 def _most(reasons: dict[str, int]) -> dict[str, int]:
-    """The most frequent reasons, as codes and plain names only."""
+    """The most frequent reasons, as codes and plain names only; the others are counted together."""
     ranked = sorted(reasons.items(), key=lambda item: -item[1])
-    return {key: n for key, n in ranked[:_MOST_REASONS] if not isinstance(name(key), Fenced)}
+    shown = {key: n for key, n in ranked[:_MOST_REASONS] if not isinstance(name(key), Fenced)}
+    others = sum(reasons.values()) - sum(shown.values())
+    return {**shown, "others": others} if others else shown
 
 
 def _time(at: float) -> str:
