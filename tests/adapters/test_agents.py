@@ -20,7 +20,7 @@ from openai import AsyncOpenAI
 from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
 from trueup import Contract, Rejected, Verdict
 from trueup.adapters.agents import ContractOutput, ask_again, contract_guardrail
-from trueup.testing.script import Say
+from trueup.testing.script import Fail, Say
 from trueup.testing.server import ScriptedServer
 
 
@@ -88,6 +88,13 @@ def test_the_error_is_raised_when_the_retries_are_used_up() -> None:
         ask([REFUSED, MISSING], options=options, output_type=ContractOutput(CONTRACT))
     assert isinstance(caught.value.__cause__, Rejected)
     assert caught.value.__cause__.verdict.reply.text == MISSING
+
+
+def test_an_error_of_the_provider_is_noted_if_asking_again_fails() -> None:
+    options = {"error_handlers": {"invalid_final_output": ask_again()}}
+    with pytest.raises(ModelBehaviorError, match="age >= 0") as caught:
+        ask([REFUSED, Fail(401)], options=options, output_type=ContractOutput(CONTRACT))
+    assert "Asking again failed: AuthenticationError" in caught.value.__notes__[0]
 
 
 def test_other_errors_are_left_to_the_sdk() -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.output_parsers.base import OutputParserException
 from llama_index.core.program import LLMTextCompletionProgram
+from llama_index.core.prompts import ChatPromptTemplate
 from llama_index.llms.openai_like import OpenAILike
 
 from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
@@ -117,3 +119,24 @@ def test_the_context_reaches_the_contract() -> None:
     assert ContractOutputParser(contract, context={"input": {"least": 30}}).parse(GOOD) == ADA
     with pytest.raises(OutputParserException):
         ContractOutputParser(contract, context={"input": {"least": 40}}).parse(GOOD)
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_reply_that_was_cut_off_is_refused(*, awaited: bool) -> None:
+    answers: list[Any] = []
+    with ScriptedServer([Say(GOOD[:-1], finish="length"), GOOD]) as server:
+        llm = model_of(server)
+        program = ContractProgram(CONTRACT, llm, "Who is {who}?", on_answer=answers.append)
+        assert run(program, llm, awaited=awaited) == ADA
+        assert len(server.requests) == 2
+    assert "P009" in str(answers[0].attempts[0].verdict)
+
+
+def test_a_prompt_with_an_image_is_an_error() -> None:
+    blocks = [ImageBlock(url="https://example.com/ada.png"), TextBlock(text="Who is this?")]
+    with ScriptedServer([]) as server:
+        program = ContractProgram(
+            CONTRACT, model_of(server), ChatPromptTemplate([ChatMessage(role="user", blocks=blocks)])
+        )
+        with pytest.raises(TypeError, match="sends only text; the prompt has a ImageBlock"):
+            program()

@@ -141,7 +141,7 @@ class LooseData:
     ],
 )
 def test_a_validator_repairs_values_inside_the_type(output_type: Any, arguments: Any, repaired: Any) -> None:
-    age = {"type": "object", "properties": {"age": {"type": "integer"}}}
+    age: dict[str, Any] = {"type": "object", "properties": {"age": {"type": "integer"}}}
     contract = Contract({**age, "additionalProperties": age, "items": age, "type": ["array", "object"]})
     output, sent = ask([tool(arguments)], output_type, validator=contract_validator(contract))
     assert output == repaired

@@ -115,6 +115,9 @@ def ask_again(retries: int = 2, **options: Any) -> Callable[[RunErrorHandlerInpu
         except ModelBehaviorError as last:  # the SDK hides an error of a handler, and raises its own if it returns None
             failed.error.args, failed.error.__cause__ = last.args, last.__cause__
             return None
+        except Exception as last:  # noqa: BLE001 - the SDK would hide any error
+            failed.error.add_note(f"Asking again failed: {type(last).__name__}: {last}")
+            return None
         return RunErrorHandlerResult(to_jsonable_python(again.final_output))
 
     return handle
@@ -130,13 +133,13 @@ def contract_guardrail(
     `contract` and `on_verdict` are the same as for `ContractOutput`. `context` may also be a function that takes the `RunContextWrapper`;
     None: nothing.
     """
-    contract = contract_of(contract)
+    judges: Contract[Any] = contract_of(contract)
 
     async def judge(ctx: RunContextWrapper[Any], agent: Agent[Any], output: Any) -> GuardrailFunctionOutput:
         known = context(ctx) if callable(context) else context
-        verdict = await contract.acheck(output if isinstance(output, str) else to_json(output).decode(), known)
+        verdict = await judges.acheck(output if isinstance(output, str) else to_json(output).decode(), known)
         if on_verdict is not None:
             on_verdict(verdict)
         return GuardrailFunctionOutput(output_info=verdict, tripwire_triggered=not verdict.ok)
 
-    return OutputGuardrail(guardrail_function=judge, name=contract.name or "contract")
+    return OutputGuardrail(guardrail_function=judge, name=judges.name or "contract")

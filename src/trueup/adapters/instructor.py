@@ -51,7 +51,7 @@ def contract_model(
     - `context`: facts about the conversation; the `context` of instructor's `create` is added to it. None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
-    contract = contract_of(contract)
+    judges: Contract[Any] = contract_of(contract)
 
     def known(own: Any) -> dict[str, Any]:
         return {**(context or {}), **(own or {})}
@@ -67,12 +67,12 @@ def contract_model(
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, *, context: Any = None, **options: Any) -> Any:
             reply = json_data if isinstance(json_data, str) else bytes(json_data).decode("utf-8", "replace")
-            verdict = judged(contract.check(reply, known(context)))
+            verdict = judged(judges.check(reply, known(context)))
             if verdict.ok and context is None and isinstance(verdict.value, model):
                 return verdict.value
             if verdict.ok:
                 return model.model_validate_json(spelled(verdict.data), context=context, **options)
-            told = correction_text(contract, verdict, known(context))
+            told = correction_text(judges, verdict, known(context))
             raise ResponseParsingError(told, mode="contract", raw_response=reply) from Rejected(verdict)
 
         @model_validator(mode="wrap")
@@ -80,10 +80,10 @@ def contract_model(
         def keeps_the_contract(cls, data: Any, handler: ModelWrapValidatorHandler[Any], info: ValidationInfo) -> Any:
             if isinstance(data, BaseModel):
                 return handler(data)
-            verdict = judged(contract.check_value(data, known(info.context)))
+            verdict = judged(judges.check_value(data, known(info.context)))
             if verdict.ok:
                 return handler(verdict.data)
-            told = correction_text(contract, verdict, known(info.context))
+            told = correction_text(judges, verdict, known(info.context))
             raise PydanticCustomError("contract", "{correction}", {"correction": told, "verdict": verdict})
 
         def __eq__(self, other: object) -> bool:

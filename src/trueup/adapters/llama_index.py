@@ -7,9 +7,6 @@ correction, and the verdict is in its `__cause__`. `ContractProgram` asks a mode
 >>> parser = ContractOutputParser(Contract({"type": "object", "properties": {"age": {"type": "integer"}}}))
 >>> parser.parse('Here you are: {"age": "36",}')
 {'age': 36}
->>> parser.parse("I do not know.")
-Traceback (most recent call last):
-llama_index.core.output_parsers.base.OutputParserException: Your reply was not valid. ...
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -24,11 +21,14 @@ from trueup.verdict.verdict import Rejected, Verdict
 from trueup.watch.missing import library
 
 with library("llama-index-core>=0.14"):
-    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.base.llms.types import ChatMessage, TextBlock
     from llama_index.core.llms.llm import LLM
     from llama_index.core.output_parsers.base import OutputParserException
     from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
     from llama_index.core.types import BaseOutputParser, BasePydanticProgram
+
+Context = dict[str, Any] | None
+OnVerdict = Callable[[Verdict], object] | None
 
 
 class ContractOutputParser(BaseOutputParser):
@@ -39,13 +39,7 @@ class ContractOutputParser(BaseOutputParser):
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
 
-    def __init__(
-        self,
-        contract: Contract[Any] | str,
-        *,
-        context: dict[str, Any] | None = None,
-        on_verdict: Callable[[Verdict], object] | None = None,
-    ) -> None:
+    def __init__(self, contract: Contract[Any] | str, *, context: Context = None, on_verdict: OnVerdict = None) -> None:
         self.contract, self._context, self._on_verdict = contract_of(contract), context, on_verdict
 
     def parse(self, output: str) -> Any:
@@ -90,22 +84,19 @@ class ContractProgram(BasePydanticProgram[Any]):
         return dict
 
     def __call__(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Any:
-        def call(messages: list[dict[str, Any]]) -> str:
-            return self.llm.chat(_chat(messages), **(llm_kwargs or {})).message.content or ""
+        def call(messages: list[dict[str, Any]]) -> Any:
+            return _said(self.llm.chat(_chat(messages), **(llm_kwargs or {})))
 
         return self._settled(self.contract.ask(call, self._messages(values), self.policy, context=self._context))
 
     async def acall(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Any:
-        async def call(messages: list[dict[str, Any]]) -> str:
-            return (await self.llm.achat(_chat(messages), **(llm_kwargs or {}))).message.content or ""
+        async def call(messages: list[dict[str, Any]]) -> Any:
+            return _said(await self.llm.achat(_chat(messages), **(llm_kwargs or {})))
 
         return self._settled(await self.contract.aask(call, self._messages(values), self.policy, context=self._context))
 
     def stream_call(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Iterator[Any]:
-        """Yield the value so far each time it changes, and the judged value last.
-
-        `values` fill in the prompt. `llm_kwargs` are passed to the model; None: nothing. `args` are ignored.
-        """
+        """Yield the value so far each time it changes, and the judged value last; called like the program itself."""
 
         def call(messages: list[dict[str, Any]]) -> Iterator[str]:
             return (part.delta or "" for part in self.llm.stream_chat(_chat(messages), **(llm_kwargs or {})))
@@ -132,12 +123,20 @@ class ContractProgram(BasePydanticProgram[Any]):
 
     def _messages(self, values: dict[str, Any]) -> list[dict[str, Any]]:
         messages = self.prompt.format_messages(llm=self.llm, **values)
+        for block in (block for message in messages for block in message.blocks):
+            if not isinstance(block, TextBlock):
+                raise TypeError(f"ContractProgram sends only text; the prompt has a {type(block).__name__}")
         return [{"role": message.role.value, "content": message.content or ""} for message in messages]
 
     def _settled(self, answer: Answer[Any]) -> Any:
         if self._on_answer is not None:
             self._on_answer(answer)
         return answer.value if answer.ok else _unwrapped(self.contract, answer.verdict, self._context)
+
+
+def _said(response: Any) -> Any:
+    """The completion of OpenAI's client, which says why it ended; the text of any other response."""
+    return response.raw if getattr(response.raw, "choices", None) else response.message.content or ""
 
 
 def _chat(messages: list[dict[str, Any]]) -> list[ChatMessage]:
