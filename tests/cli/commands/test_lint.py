@@ -1,6 +1,7 @@
 """`trueup lint` and `trueup check --contract` as a person or a script runs them."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -199,3 +200,24 @@ def test_the_file_of_a_gateway_is_known_by_its_upstreams(run: Run, tmp_path: Pat
     done = run("lint", str(file))
     assert done.code == 1
     assert ":2:26: error[N006] there is no upstream 'mian' in this file. Did you mean 'main'?" in done.out
+
+
+def test_what_cannot_be_read_is_a_fault_and_the_other_files_are_linted(run: Run, desk: Path) -> None:
+    os.mkfifo(desk / "pipe.yaml")
+    long = f"{'x' * 300}.yaml"
+    done = run("lint", "pipe.yaml", long, "wrong.yaml")
+    assert (done.code, done.err) == (2, "")
+    assert done.out.splitlines()[:2] == [
+        "pipe.yaml:1:1: error[N001] the file cannot be read: it is a pipe or a device",
+        f"{long}:1:1: error[N001] the file cannot be read: File name too long",
+    ]
+    assert "wrong.yaml:2:1: error[N005]" in done.out
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_without_permission_is_a_fault(run: Run, desk: Path) -> None:
+    (desk / "closed").mkdir(mode=0o000)
+    done = run("lint", "closed", "wrong.yaml")
+    assert (done.code, done.err) == (2, "")
+    assert done.out.startswith("closed/config.yaml:1:1: error[N001] the file cannot be read: Permission denied\n")
+    assert "wrong.yaml:2:1: error[N005]" in done.out

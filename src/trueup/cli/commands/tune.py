@@ -64,12 +64,13 @@ def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
     if options["as_json"] and options["as_markdown"]:
         raise click.UsageError("--json and --markdown: choose one")
     selection = take_selection(options)
-    if not Path(contract).is_file():
+    how = "CONTRACT is a YAML, TOML or JSON file"
+    if Path(contract).is_dir():
+        raise Unavailable(f"{contract}: that is a directory; {how}")
+    if not Path(contract).exists():
         from trueup.cli.options.references import no_file
 
-        how = "CONTRACT is a YAML, TOML or JSON file"
-        folder = Path(contract).is_dir()
-        raise Unavailable(f"{contract}: {f'that is a directory; {how}' if folder else no_file(contract, how)}")
+        raise Unavailable(f"{contract}: {no_file(contract, how)}")
     try:
         with readable():
             found = _cases(sources, selection, options["labels"])
