@@ -78,9 +78,7 @@ def broken_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Own, "check", broken)
 
 
-def test_a_unit_of_a_pipeline_fails_alone_and_is_asked_about_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_of_a_pipeline_fails_alone_and_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good = '{"answer": "yes"}'
     pipeline = write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", good))
     with monkeypatch.context() as patched:

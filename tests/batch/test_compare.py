@@ -73,7 +73,7 @@ def test_flips_are_counted_by_direction_with_an_example_of_each(tmp_path: Path) 
     assert found.differs
 
 
-def test_changed_values_are_told_by_field(tmp_path: Path) -> None:
+def test_changed_values_are_reported_by_field(tmp_path: Path) -> None:
     a = sifted(
         tmp_path / "a",
         {"x": '{"name": "Ada", "age": 36}', "y": '{"name": "Bo", "age": 7}', "z": '{"name": "C", "age": 1}'},
@@ -93,7 +93,7 @@ def test_changed_values_are_told_by_field(tmp_path: Path) -> None:
     assert (flip.unit_id, flip.data_before["name"], flip.data_now["name"]) in {("y", "Bo", "Bob"), ("z", "C", "D")}
 
 
-def test_units_of_one_side_alone_and_other_errors(tmp_path: Path) -> None:
+def test_units_on_only_one_side_and_changed_errors_are_counted(tmp_path: Path) -> None:
     a = sifted(tmp_path / "a", {"one": "no", "both": "no", "fails": "no"})
     b = sifted(tmp_path / "b", {"fails": '{"name": 1}', "both": "no", "two": '{"name": "A", "age": 1}'})
     found = compare(a, b)
@@ -102,7 +102,7 @@ def test_units_of_one_side_alone_and_other_errors(tmp_path: Path) -> None:
     assert found.other_errors["examples"] == ["fails"]
 
 
-def test_a_unit_is_found_wherever_it_stands_and_an_id_taken_twice_counts_twice(tmp_path: Path) -> None:
+def test_a_unit_is_found_at_any_position_and_a_repeated_id_counts_twice(tmp_path: Path) -> None:
     ids = [f"u{n}" for n in range(500)]
     replies = {uid: '{"name": "A", "age": 1}' if n % 3 else "no" for n, uid in enumerate(ids)}
     shuffled = ids[:]
@@ -117,7 +117,7 @@ def test_a_unit_is_found_wherever_it_stands_and_an_id_taken_twice_counts_twice(t
     assert found.only_in_b["examples"] == ["u1"]
 
 
-def test_merged_records_are_compared_by_what_was_chosen(tmp_path: Path) -> None:
+def test_merged_records_are_compared_by_the_chosen_reply(tmp_path: Path) -> None:
     a = sifted(tmp_path / "a", REPLIES)
     b = sifted(tmp_path / "b", REPLIES)
     file = b / "validated.jsonl"
@@ -130,7 +130,7 @@ def test_merged_records_are_compared_by_what_was_chosen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [b"[1]\n", b'{"unit_id": "x"\n', b"\xff\xfe\n", b'{"unit_id": 5, "data": {}}\n', b'{"data": {}}\n', b"\n"]
 )
-def test_damaged_lines_are_counted_with_their_place(tmp_path: Path, damage: bytes) -> None:
+def test_damaged_lines_are_counted_with_their_position(tmp_path: Path, damage: bytes) -> None:
     a, b = sifted(tmp_path / "a", REPLIES), sifted(tmp_path / "b", REPLIES)
     size = (b / "validated.jsonl").stat().st_size
     with (b / "validated.jsonl").open("ab") as opened:
@@ -153,7 +153,7 @@ def test_half_a_surrogate_pair_is_part_of_a_record(tmp_path: Path) -> None:
     assert {shown["unit_id"] for shown in collect(a)["units"]} == {"b", "c\ud800"}
 
 
-def test_a_sift_that_is_not_finished_is_compared_as_far_as_it_is(tmp_path: Path) -> None:
+def test_an_unfinished_sift_is_compared_as_far_as_it_is(tmp_path: Path) -> None:
     from tests.batch.sifting import write
     from trueup.batch.judging.contracts import spec_of
 
@@ -174,7 +174,9 @@ def test_a_sift_that_is_not_finished_is_compared_as_far_as_it_is(tmp_path: Path)
     assert found.same > 0
 
 
-def test_files_that_change_meanwhile_are_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_change_during_the_comparison_cause_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a = sifted(tmp_path / "a", {"x": GOOD_REPLY, "y": "no"})
     b = sifted(tmp_path / "b", {"x": "no", "y": GOOD_REPLY})
     whole = SideReader.units
@@ -202,7 +204,7 @@ def test_files_that_change_meanwhile_are_no_traceback(tmp_path: Path, monkeypatc
         list(SideReader(side, flat=False).units())
 
 
-def test_what_is_neither_a_sift_nor_a_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_neither_a_sift_nor_a_run_is_refused(tmp_path: Path) -> None:
     out = sifted(tmp_path / "a", REPLIES)
     with pytest.raises(NotASift, match="neither the folder of a `trueup sift` nor a run"):
         compare(out, tmp_path)
@@ -262,7 +264,7 @@ def test_a_run_can_be_compared_with_a_sift(tmp_path: Path) -> None:
     assert ("money" in found.sides[0], "money" in found.sides[1]) == (True, False)
 
 
-def test_a_run_that_is_not_over_says_so(tmp_path: Path) -> None:
+def test_an_unfinished_run_is_reported(tmp_path: Path) -> None:
     a = piped(tmp_path / "a", a='{"n": 1}', b='{"n": 2}', c="no")
     b = start(tmp_path / "a" / "p", tmp_path / "b")
     found = compare(a, b)
@@ -293,7 +295,7 @@ def test_values_differ_exactly_if_a_difference_is_found(left: Any, right: Any) -
     assert not list(differences(left, left))
 
 
-def test_differences_of_deep_values_take_no_stack() -> None:
+def test_differences_of_deep_values_do_not_overflow_the_stack() -> None:
     left: Any = 1
     right: Any = 2
     for _ in range(5000):
@@ -324,7 +326,7 @@ def test_the_join_pairs_the_nth_of_each_id(left: list[Any], right: list[Any], pa
     assert sorted(got, key=str) == sorted(expected, key=str)
 
 
-def test_flips_keep_the_first_and_count_all() -> None:
+def test_the_first_flips_are_kept_and_all_are_counted() -> None:
     flips = Flips(2)
     for number in range(10):
         flips.add(Flip("", "", f"u{number}", "valid", "failed"))
@@ -361,7 +363,7 @@ def written(folder: Path, size: int, *, turned: bool) -> Path:
 
 
 @pytest.mark.growth
-def test_comparing_takes_time_in_proportion(tmp_path: Path) -> None:
+def test_comparing_takes_linear_time(tmp_path: Path) -> None:
     def make(size: int) -> tuple[Path, Path]:
         place = tmp_path / str(size)
         if not place.exists():
@@ -413,7 +415,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.mark.spec("X21", "X22")
 @pytest.mark.needs("browser")
-def test_the_page_shows_what_differs_and_runs_nothing_of_a_reply(browser: Any, tmp_path: Path) -> None:
+def test_the_page_shows_the_differences_and_runs_no_script_from_a_reply(browser: Any, tmp_path: Path) -> None:
     hostile = json.dumps({"name": HOSTILE, "age": 7})
     a = sifted(tmp_path / "a", {HOSTILE: hostile, "y": '{"name": "Bo", "age": 20}'}, GROWN)
     b = sifted(tmp_path / "b", {HOSTILE: hostile, "y": json.dumps({"name": HOSTILE, "age": 20})})
@@ -443,7 +445,7 @@ def test_the_page_shows_what_differs_and_runs_nothing_of_a_reply(browser: Any, t
 
 
 @pytest.mark.needs("browser")
-def test_the_page_shows_long_integers_as_they_are_and_says_where_a_value_is_cut(browser: Any, tmp_path: Path) -> None:
+def test_the_page_shows_long_integers_exactly_and_marks_truncated_values(browser: Any, tmp_path: Path) -> None:
     big = 12345678901234567890
     number = json.dumps({"name": "Ada", "age": big})
     a = sifted(tmp_path / "a", {"x": number, "y": json.dumps({"name": "A" * 5000, "age": 1})})
@@ -459,7 +461,7 @@ def test_the_page_shows_long_integers_as_they_are_and_says_where_a_value_is_cut(
 
 
 @pytest.mark.needs("browser")
-def test_the_page_shows_money_that_only_one_side_has_and_sorts_numbers_as_numbers(browser: Any, tmp_path: Path) -> None:
+def test_the_page_shows_costs_of_only_one_side_and_sorts_numbers_numerically(browser: Any, tmp_path: Path) -> None:
     data = page_data(compare(*[sifted(tmp_path / "a", REPLIES)] * 2))
     money = {"calls": 1000, "input_tokens": 90, "output_tokens": 7, "usd": 1.5, "unpriced": 0}
     page = tmp_path / "compare.html"

@@ -125,7 +125,7 @@ class Watched:
 
 @pytest.mark.spec("B11", "X46")
 @pytest.mark.timeout(7200 if SOAK else 600)
-def test_killed_at_random_instants(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
+def test_a_sift_killed_at_random_instants_loses_nothing(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
     """20 kills of a working process; 2,000 in the long form."""
     calm = finish(file, tmp_path / "calm", spec)
     watched = Watched(file, tmp_path / "watched", spec, 2)
@@ -151,7 +151,7 @@ def test_killed_at_random_instants(tmp_path: Path, file: Path, spec: ContractSpe
 
 @pytest.mark.spec("X46")
 @pytest.mark.timeout(7200 if SOAK else 600)
-def test_killed_before_each_step_that_lasts(
+def test_a_sift_killed_before_each_durable_step_loses_nothing(
     tmp_path: Path, file: Path, spec: ContractSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kill the driver before its first sync, rename or commit; before its second; and so on until it finishes."""
@@ -195,7 +195,7 @@ def test_killed_before_each_step_that_lasts(
 
 
 @pytest.mark.spec("X46")
-def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
+def test_a_full_disk_is_reported_and_the_run_resumes_later(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
     calm = finish(file, tmp_path / "calm", spec)
 
     def act() -> None:
@@ -212,7 +212,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Pat
 
 @pytest.mark.spec("B11", "X46")
 @pytest.mark.parametrize("fault", ["kill", "full disk"])
-def test_a_comparison_that_is_disturbed_starts_again(
+def test_an_interrupted_comparison_of_ids_starts_again(
     tmp_path: Path, file: Path, spec: ContractSpec, fault: str
 ) -> None:
     calm = finish(file, tmp_path / "calm", spec)
@@ -309,7 +309,7 @@ def _killed_at(steps: int) -> None:
 
 @pytest.mark.spec("B11", "X46")
 @pytest.mark.timeout(7200 if SOAK else 600)
-def test_killed_and_out_of_disk_while_files_grow_and_ids_repeat(tmp_path: Path) -> None:
+def test_kills_and_full_disks_lose_nothing_while_files_grow_and_ids_repeat(tmp_path: Path) -> None:
     """After any events, the final files are what each line gives alone."""
     spec = spec_of(CONTRACT)
     faults = 0
@@ -369,7 +369,7 @@ def test_two_runners_cannot_share_a_folder(tmp_path: Path, file: Path, spec: Con
     assert run_files(tmp_path, [str(file)], range_size=RANGE, out="out").summary["counts"]["units"] == 124
 
 
-def test_a_manifest_that_is_damaged_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_manifest_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / manifest_room.NAME).write_text("this is a letter, not a database. " * 40)
     opened: list[sqlite3.Connection] = []
     real = sqlite3.connect

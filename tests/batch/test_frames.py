@@ -64,7 +64,7 @@ def test_every_kind_of_frame_gets_the_records_of_a_sift(tmp_path: Path, sift: Si
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_columns_of_other_names_are_named(kind: str) -> None:
+def test_columns_with_other_names_can_be_chosen(kind: str) -> None:
     sift = Sift(schema=SCHEMA, id_column="key", reply_column="text")
     judged = sift(MADE[kind]({"key": ["a"], "text": [GOOD], "n": [1]}))
     (record,) = map(json.loads, column(judged, "record"))
@@ -72,7 +72,7 @@ def test_columns_of_other_names_are_named(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_replies_may_be_bytes_and_those_that_are_not_utf_8_fail_alone(sift: Sift, kind: str) -> None:
+def test_replies_may_be_bytes_and_bytes_that_are_not_utf8_fail_alone(sift: Sift, kind: str) -> None:
     judged = sift(MADE[kind]({"unit_id": ["a", "b"], "raw_response": [GOOD.encode(), b"\xff" + GOOD.encode()]}))
     assert column(judged, "valid") == [True, False]
     first, second = map(json.loads, column(judged, "record"))
@@ -98,7 +98,7 @@ def test_a_frame_without_rows_gets_its_columns(sift: Sift, kind: str) -> None:
         ]
 
 
-def test_the_index_and_the_types_of_a_pandas_frame_stay(sift: Sift) -> None:
+def test_the_index_and_the_types_of_a_pandas_frame_are_kept(sift: Sift) -> None:
     frame = pd.DataFrame(
         {
             "unit_id": pd.array([1, None, 3], dtype="Int64"),
@@ -128,7 +128,7 @@ def _types(frame: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [*MADE, "lazy"])
 @pytest.mark.parametrize("name", ["valid", "record"])
-def test_a_column_of_the_users_own_is_not_overwritten(sift: Sift, kind: str, name: str) -> None:
+def test_a_column_of_the_user_is_not_overwritten(sift: Sift, kind: str, name: str) -> None:
     columns = {"unit_id": ["a"], "raw_response": [GOOD], name: ["mine"]}
     with pytest.raises(ValueError, match=f"there is already a column '{name}'; rename it"):
         sift(MADE.get(kind, pl.LazyFrame)(columns))
@@ -168,7 +168,7 @@ def test_a_lazy_frame_is_judged_when_it_is_collected(sift: Sift) -> None:
     assert lazy.collect(engine="streaming")["valid"].sum() == 20
 
 
-def test_frames_one_after_the_other(sift: Sift) -> None:
+def test_an_iterator_of_frames_is_judged_frame_by_frame(sift: Sift) -> None:
     asked = []
 
     def frames() -> Any:
@@ -183,7 +183,7 @@ def test_frames_one_after_the_other(sift: Sift) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda c: pd.DataFrame(c), lambda c: dict(c)])
-def test_a_value_that_json_cannot_hold_fails_its_row_alone(sift: Sift, make: Any) -> None:
+def test_a_value_that_json_cannot_represent_fails_only_its_row(sift: Sift, make: Any) -> None:
     judged = sift(make({"unit_id": ["a", "b"], "x": [object(), 1], "raw_response": [GOOD, GOOD]}))
     assert column(judged, "valid") == [False, True]
     (error,) = json.loads(column(judged, "record")[0])["errors"]
@@ -199,13 +199,13 @@ def test_a_row_that_cannot_be_read_keeps_its_id(sift: Sift) -> None:
     assert [json.loads(record)["unit_id"] for record in judged["record"]] == ["a", "b"]
 
 
-def test_periods_and_intervals_are_text(sift: Sift) -> None:
+def test_periods_and_intervals_become_text(sift: Sift) -> None:
     odd = {"month": pd.period_range("2024-01", periods=1, freq="M"), "range": pd.interval_range(0, 1)}
     judged = sift(pd.DataFrame({"unit_id": ["a"], "raw_response": [GOOD], **odd}))
     assert json.loads(judged["record"][0])["input"] == {"month": "2024-01", "range": "(0, 1]"}
 
 
-def test_an_index_of_ids_holds_the_ids() -> None:
+def test_an_index_may_contain_the_ids() -> None:
     for name, sift in (("unit_id", Sift(schema=SCHEMA)), ("key", Sift(schema=SCHEMA, id_column="key"))):
         frame = pd.DataFrame({"raw_response": [GOOD, "no"], "n": [1, 2]}, index=pd.Index(["a", "b"], name=name))
         judged = sift(frame)
@@ -221,18 +221,18 @@ def test_an_index_of_ids_holds_the_ids() -> None:
         datasets.Dataset.from_dict({"unit_id": ["a"], "raw_response": [GOOD]}),
     ],
 )
-def test_what_is_no_frame_is_refused_by_name(sift: Sift, made: Any) -> None:
+def test_an_object_that_is_not_a_frame_is_refused_by_its_type(sift: Sift, made: Any) -> None:
     with pytest.raises(TypeError, match=f"not {type(made).__name__}"):
         sift(made)
 
 
-def test_a_dataset_is_mapped(sift: Sift) -> None:
+def test_a_dataset_can_be_mapped(sift: Sift) -> None:
     dataset = datasets.Dataset.from_dict({"unit_id": ["a", "b"], "raw_response": [GOOD, "no"]})
     judged = dataset.map(sift, batched=True, load_from_cache_file=False)
     assert list(judged["valid"]) == [True, False]
 
 
-def test_two_columns_of_one_name_are_refused(sift: Sift) -> None:
+def test_two_columns_with_the_same_name_are_refused(sift: Sift) -> None:
     with pytest.raises(ValueError, match="two columns have the name 'n'"):
         sift(pd.DataFrame([["a", GOOD, 1, 2]], columns=["unit_id", "raw_response", "n", "n"]))
 
@@ -242,7 +242,7 @@ def test_columns_of_different_lengths_are_refused(sift: Sift) -> None:
         sift({"unit_id": ["a"], "raw_response": [GOOD, GOOD]})
 
 
-def test_memory_beside_the_verdicts_does_not_grow(sift: Sift) -> None:
+def test_memory_other_than_the_verdicts_does_not_grow(sift: Sift) -> None:
     """The most memory in use, without the returned columns, for twice the rows."""
 
     def beside(count: int) -> int:
@@ -271,7 +271,7 @@ print(Sift(schema={"type": "object"})({"unit_id": ["a"], "raw_response": ["{}"]}
     assert done.stdout == "[True]\n"
 
 
-def test_the_old_place_of_the_class_still_has_it() -> None:
+def test_the_class_can_still_be_imported_from_its_old_module() -> None:
     from trueup.batch.engines import ray
 
     assert ray.Sift is Sift

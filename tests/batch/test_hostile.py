@@ -100,7 +100,7 @@ def ids_of_long(line: bytes) -> str:
 
 @pytest.mark.spec("B11", "X45")
 @given(found=st.lists(lines, max_size=12), ended=st.booleans(), size=st.sampled_from([7, 37, 500]))
-def test_every_line_comes_out_once_by_its_id(found: list[bytes], size: int, *, ended: bool) -> None:
+def test_every_line_is_written_once_under_its_id(found: list[bytes], size: int, *, ended: bool) -> None:
     data = b"\n".join(found) + (b"\n" if ended and found else b"")
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -117,7 +117,7 @@ def test_every_line_comes_out_once_by_its_id(found: list[bytes], size: int, *, e
 
 
 @given(st.binary(max_size=200), st.integers(1, 60), st.integers(5, 50))
-def test_ranges_hold_every_line_once_whatever_their_size(data: bytes, size: int, limit: int) -> None:
+def test_ranges_of_any_size_contain_every_line_once(data: bytes, size: int, limit: int) -> None:
     whole = list(lines_of(io.BytesIO(data), Range(0, 0, 0, len(data)), limit, len(data)))
     cut = [
         found for piece in ranges_of([len(data)], size) for found in lines_of(io.BytesIO(data), piece, limit, len(data))
@@ -135,7 +135,7 @@ def test_ranges_hold_every_line_once_whatever_their_size(data: bytes, size: int,
     suppress_health_check=list(HealthCheck),
 )
 @given(st.lists(lines, min_size=1, max_size=12))
-def test_a_whole_run_over_hostile_files_loses_none(found: list[bytes]) -> None:
+def test_a_run_over_hostile_files_loses_no_unit(found: list[bytes]) -> None:
     data = b"\n".join(found)
     with TemporaryDirectory() as name:
         file = Path(name) / "hostile.jsonl"
@@ -148,7 +148,7 @@ def test_a_whole_run_over_hostile_files_loses_none(found: list[bytes]) -> None:
 
 
 @pytest.mark.spec("B11", "X5")
-def test_half_a_surrogate_pair_in_an_id_or_a_file_name_fails_nothing_but_its_unit(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_an_id_or_a_file_name_fails_only_its_unit(tmp_path: Path) -> None:
     file = tmp_path / os.fsdecode(b"x\xff.jsonl")
     rows = [
         {"unit_id": "bad\ud800", "input": {"k": "\udfff"}, "raw_response": "no \ud83d"},
@@ -176,7 +176,7 @@ DEEP = [
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("form", DEEP)
 @pytest.mark.parametrize("value", [("[", "1", "]"), ('{"a":', '"\\ud800"', "}")])
-def test_a_line_nested_as_deep_as_the_stack_fails_no_other(form: str, value: tuple[str, str, str]) -> None:
+def test_a_line_nested_as_deep_as_the_stack_fails_no_other_line(form: str, value: tuple[str, str, str]) -> None:
     """Some can be read but not written, and some fail while they are judged; a few levels decide."""
     first, middle, last = value
     for depth in range(sys.getrecursionlimit() - 70, sys.getrecursionlimit() + 2):

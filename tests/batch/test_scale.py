@@ -27,7 +27,7 @@ def bench() -> Iterator[ModuleType]:
             sys.modules.pop(name, None)
 
 
-def test_the_tables_of_the_page_are_what_the_stored_parameters_give(bench: ModuleType) -> None:
+def test_the_tables_of_the_page_follow_from_the_stored_parameters(bench: ModuleType) -> None:
     page = (ROOT / "docs" / "scale.md").read_text("utf-8")
     stored = json.loads((ROOT / "bench" / "data" / "scale.json").read_text("utf-8"))
     for name, text in bench.sections(stored):
@@ -46,7 +46,7 @@ def test_a_simulated_run_takes_as_long_as_the_model_says(bench: ModuleType, repl
         assert bench.simulate(parameters, replies, setup) == ran  # the same seed, the same run
 
 
-def test_nodes_that_die_cost_time_and_lose_no_range(bench: ModuleType) -> None:
+def test_lost_nodes_cost_time_and_lose_no_range(bench: ModuleType) -> None:
     model = bench.model
     # judging takes long compared to everything else, so that nodes die while they judge
     parameters = model.read_parameters()._replace(clean=0.01, courier=0.0, driver=0.0, ray_byte=0.0)
@@ -57,7 +57,7 @@ def test_nodes_that_die_cost_time_and_lose_no_range(bench: ModuleType) -> None:
     assert all(ran.wall > calm.wall for ran in rough)
 
 
-def test_what_holds_a_run_up_moves_from_judging_to_the_steps_of_one_process(bench: ModuleType) -> None:
+def test_the_bottleneck_moves_from_judging_to_the_steps_of_one_process(bench: ModuleType) -> None:
     model = bench.model
     parameters = model.read_parameters()
     laptop, server = model.SETUPS[:2]
@@ -65,7 +65,7 @@ def test_what_holds_a_run_up_moves_from_judging_to_the_steps_of_one_process(benc
     assert model.predict(parameters, 10**9, server).holds_up == "merging"
 
 
-def test_what_the_page_says_breaks_first_follows_from_the_model(bench: ModuleType) -> None:
+def test_the_first_limit_on_the_page_follows_from_the_model(bench: ModuleType) -> None:
     """Each sentence of "What breaks first" that compares figures, in the order of the page."""
     model = bench.model
     p = model.read_parameters()

@@ -59,7 +59,7 @@ def test_each_line_ends_up_in_one_file_in_order(tmp_path: Path) -> None:
         ('{"name": "Ada"}', {}, "schema_validation"),
     ],
 )
-def test_a_reply_that_was_cut_failed_where_it_is_read(
+def test_a_truncated_reply_fails_at_the_reading_stage(
     tmp_path: Path, reply: str, options: dict[str, Any], stage: str
 ) -> None:
     (failed,) = run(tmp_path, [unit("a", reply)], Contract(SCHEMA, **options)).failed
@@ -67,7 +67,7 @@ def test_a_reply_that_was_cut_failed_where_it_is_read(
 
 
 @pytest.mark.spec("B5")
-def test_what_was_coerced_is_what_rules_see_and_what_is_stored(tmp_path: Path) -> None:
+def test_rules_see_the_coerced_value_and_it_is_stored(tmp_path: Path) -> None:
     rules = [{"name": "grown", "expr": "age >= 18 and age == floor", "error": "{age} is not {floor}"}]
     contract = Contract(SCHEMA, rules=rules, input=["floor"])
     lines = [
@@ -84,7 +84,7 @@ def test_what_was_coerced_is_what_rules_see_and_what_is_stored(tmp_path: Path) -
 
 
 @pytest.mark.spec("B9")
-def test_a_reply_cannot_pass_for_the_unit_and_a_closed_schema_works(tmp_path: Path) -> None:
+def test_a_reply_cannot_replace_the_units_fields_and_a_closed_schema_works(tmp_path: Path) -> None:
     contract = Contract({"type": "object"}, rules=[{"name": "own", "expr": "unit_id == 'a' and _seed == 7"}])
     reply = '{"unit_id": "evil", "_seed": 0, "retry_count": 99, "error": "x", "raw_response": "y"}'
     line = json.dumps(
@@ -139,7 +139,7 @@ def test_ids_are_compared_over_all_files_and_ranges(tmp_path: Path) -> None:
     assert {row["place"].partition("@")[0] for row in ran.failed} == {"two.jsonl"}
 
 
-def test_a_line_without_a_reply_takes_no_id(tmp_path: Path) -> None:
+def test_a_line_without_a_reply_does_not_use_up_its_id(tmp_path: Path) -> None:
     error = json.dumps({"custom_id": "r1", "response": None, "error": {"code": "batch_expired", "message": "late"}})
     ran = run(tmp_path, [error, '{"unit_id": "r2", "raw_respo', unit("r1"), unit("r2")])
     assert [row["unit_id"] for row in ran.valid] == ["r1", "r2"]
@@ -148,7 +148,7 @@ def test_a_line_without_a_reply_takes_no_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B19", "B22")
-def test_workers_and_ranges_change_no_byte(tmp_path: Path) -> None:
+def test_the_number_of_workers_and_ranges_changes_no_byte(tmp_path: Path) -> None:
     lines = [unit(f"u{n % 90}", json.dumps({"name": "é", "age": str(n)}) if n % 3 else "nothing") for n in range(100)]
     file = write(tmp_path / "lines.jsonl", lines)
     for out, more in (("a", {}), ("b", {"workers": 3, "range_size": 700}), ("c", {"workers": 2, "range_size": 50})):
@@ -156,7 +156,7 @@ def test_workers_and_ranges_change_no_byte(tmp_path: Path) -> None:
     assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b") == bytes_of(tmp_path / "c")
 
 
-def test_every_way_to_give_a_file(tmp_path: Path) -> None:
+def test_a_file_can_be_given_in_every_way(tmp_path: Path) -> None:
     plain = "\n".join([unit("a"), unit("b", "no")]).encode()  # no line break at the end
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(plain[:20]) + gzip.compress(plain[20:]))
     (tmp_path / "x.jsonl.zst").write_bytes(zstandard.compress(plain))
@@ -176,7 +176,7 @@ def test_every_way_to_give_a_file(tmp_path: Path) -> None:
     os.close(read)
 
 
-def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 9999)[:-20])
     (tmp_path / "cut.zst").write_bytes(b"no zst")
     for given, says in (
@@ -191,7 +191,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
         assert "secret" not in str(caught.value)
 
 
-def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> None:
+def test_the_same_command_is_already_done_and_a_different_one_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "lines.jsonl", [unit("a"), unit("b", "no")])
     spec = spec_of(options={"schema": SCHEMA})
     first = sift([str(file)], spec, tmp_path / "out")
@@ -210,7 +210,7 @@ def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["validated.jsonl", "failures.jsonl", "summary.json"])
-def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, name: str) -> None:
+def test_deleted_results_are_not_reported_as_present(tmp_path: Path, name: str) -> None:
     ran = run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / name).unlink()
     with pytest.raises(SiftRefused, match=f"{name} is gone since; use --fresh"):
@@ -220,14 +220,14 @@ def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("damage", [b"", b'{"counts": {"fai', b"\0\xff", b"[]", b"{}", b'{"counts": {"failed": null}}'])
-def test_a_summary_that_was_damaged_is_told(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_summary_is_reported(tmp_path: Path, damage: bytes) -> None:
     run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / "summary.json").write_bytes(damage)
     with pytest.raises(SiftRefused, match=r"summary\.json is damaged since; use --fresh"):
         run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
 
 
-def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
+def test_foreign_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "validated.jsonl").write_text("mine")
     with pytest.raises(SiftRefused, match=r"validated\.jsonl is there"):
@@ -235,7 +235,7 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "validated.jsonl").read_text() == "mine"
 
 
-def test_a_run_out_of_time_goes_on_later(tmp_path: Path) -> None:
+def test_a_sift_at_its_time_limit_resumes_later(tmp_path: Path) -> None:
     lines = [unit(f"u{n}") for n in range(40)]
     with pytest.raises(OutOfTime):
         run(tmp_path, lines, range_size=200, time_limit=1e-9)
@@ -244,7 +244,7 @@ def test_a_run_out_of_time_goes_on_later(tmp_path: Path) -> None:
     assert len(run_files(tmp_path, [file], range_size=200).valid) == 40
 
 
-def test_an_input_that_changes_under_the_run_is_refused(tmp_path: Path) -> None:
+def test_an_input_that_changes_during_the_run_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "lines.jsonl", [unit(f"u{n}") for n in range(40)])
     spec = spec_of(options={"schema": SCHEMA})
 
@@ -256,13 +256,13 @@ def test_an_input_that_changes_under_the_run_is_refused(tmp_path: Path) -> None:
         sift([str(file)], spec, tmp_path / "out", SiftOptions(workers=1), grow)
 
 
-def test_no_units_is_no_failure(tmp_path: Path) -> None:
+def test_an_input_without_units_is_not_a_failure(tmp_path: Path) -> None:
     ran = run(tmp_path, b"\n  \n\n")
     assert (ran.summary["counts"]["units"], ran.summary["counts"]["blank"], ran.summary["exit_code"]) == (0, 3, 0)
     assert run(tmp_path, b"", out="empty").summary["counts"]["blank"] == 0
 
 
-def test_the_summary_tells_counts_codes_fixes_and_examples(tmp_path: Path) -> None:
+def test_the_summary_has_counts_codes_fixes_and_examples(tmp_path: Path) -> None:
     lines = [unit(f"u{n}", "no" if n % 2 else '{"name": "x", "age": "1",}') for n in range(20)]
     summary = run(tmp_path, lines).summary
     counts = {"lines": 20, "units": 20, "valid": 10, "failed": 10, "fixed": 10, "warned": 0, "blank": 0, "merged": 0}
@@ -280,7 +280,7 @@ def test_the_summary_tells_counts_codes_fixes_and_examples(tmp_path: Path) -> No
 
 
 @pytest.mark.spec("X5")
-def test_lone_surrogates_and_nul_come_through(tmp_path: Path) -> None:
+def test_lone_surrogates_and_nul_are_preserved(tmp_path: Path) -> None:
     reply = '{"name": "a\\u0000b", "age": 1}'
     line = '{"unit_id": "\\ud800", "input": {"x": "\\udfff\\u0000"}, "raw_response": ' + json.dumps(reply) + "}"
     raw = '{"unit_id": "r", "input": {}, "raw_response": "{\\"name\\": \\"\ud800\\", \\"age\\": 1}"}'
@@ -312,7 +312,7 @@ def job_over(folder: Path, lines: list[str]) -> tuple[SiftJob, RangeTask]:
 
 
 @pytest.mark.spec("B19")
-def test_lines_are_handed_on_while_a_range_is_judged(tmp_path: Path) -> None:
+def test_records_are_written_while_a_range_is_judged(tmp_path: Path) -> None:
     fails = [n >= 500 and n % 2 == 0 for n in range(1_500)]
     lines = [
         unit(f"u{n}", "nothing" if failed else f'{{"name": "Ada",\n "age": {n}}}') for n, failed in enumerate(fails)
@@ -336,7 +336,7 @@ def test_lines_are_handed_on_while_a_range_is_judged(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B11")
-def test_lines_put_aside_keep_their_place_among_all_others(tmp_path: Path) -> None:
+def test_deferred_lines_keep_their_position(tmp_path: Path) -> None:
     kinds = ["clean", "fenced", "nothing", "no JSON", "long", "condemned"]
     ways = [kinds[n * 7 % 6] if n % 5 else "clean" for n in range(300)]
     texts = {"fenced": "```json\n{}\n```", "nothing": "no value", "long": "x" * 5_000}
@@ -354,7 +354,7 @@ def test_lines_put_aside_keep_their_place_among_all_others(tmp_path: Path) -> No
     assert len(offsets) == sum(way not in ("clean", "fenced") for way in ways)
 
 
-def test_the_beat_names_the_line_that_is_judged_though_it_was_put_aside(tmp_path: Path) -> None:
+def test_the_heartbeat_names_the_line_that_is_judged_although_it_was_deferred(tmp_path: Path) -> None:
     beat, seen = [IDLE], []
 
     class Watching:
@@ -367,7 +367,7 @@ def test_the_beat_names_the_line_that_is_judged_though_it_was_put_aside(tmp_path
     assert seen == [(n, f"u{n}") for n in range(200)]
 
 
-def test_a_part_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_an_incomplete_part_is_never_read(tmp_path: Path) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"one line\n"
         raise OSError(5, "the disk is gone")
@@ -404,7 +404,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.spec("B11")
-def test_a_file_is_read_from_a_server_that_gives_nothing_but_the_whole(tmp_path: Path, served: str) -> None:
+def test_a_file_is_read_from_a_server_that_does_not_support_ranges(tmp_path: Path, served: str) -> None:
     lines = [unit(f"u{n}", input={"text": "x" * 9000}) for n in range(700)]  # more than one fetch
     write(tmp_path / "many.jsonl", lines)
     (tmp_path / "many.jsonl.gz").write_bytes(gzip.compress((tmp_path / "many.jsonl").read_bytes()))
@@ -414,7 +414,7 @@ def test_a_file_is_read_from_a_server_that_gives_nothing_but_the_whole(tmp_path:
         assert ran.failed == []
 
 
-def test_why_an_address_cannot_be_read_is_told_without_its_key(tmp_path: Path, served: str) -> None:
+def test_the_reason_why_an_address_is_unreadable_is_reported_without_its_key(tmp_path: Path, served: str) -> None:
     for address, says in (
         (f"{served}/none.jsonl?key=secret", "/none.jsonl: there is no such file"),
         (f"{served}/refused.jsonl?key=secret", "/refused.jsonl: cannot be read: the server answered 403"),

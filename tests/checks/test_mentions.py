@@ -297,7 +297,7 @@ def test_a_name_that_is_called_data_is_not_a_tools(text: str) -> None:
 # -- the names of the offered tools --------------------------------------------------------------------
 
 
-def told(text: str, *names: str, **asked: Any) -> list[str]:
+def mentioned_tools(text: str, *names: str, **asked: Any) -> list[str]:
     contract = Contract(tools=[{"name": name} for name in names], calls={"mentions": asked or True})
     return [f.data["name"] for f in contract.check(text).findings if f.code == "T011"]
 
@@ -323,7 +323,7 @@ MADE = [
 
 @pytest.mark.parametrize(("text", "names", "found"), MADE)
 def test_the_offered_names_decide_what_a_name_looks_like(text: str, names: list[str], found: list[str]) -> None:
-    assert sorted(told(text, *names)) == found
+    assert sorted(mentioned_tools(text, *names)) == found
 
 
 NET = ["check_adapter_status", "get_ip_config"]
@@ -331,9 +331,9 @@ NET = ["check_adapter_status", "get_ip_config"]
 
 def test_names_that_the_reply_defines_are_not_tools() -> None:
     code = "```python\ndef load_users(path):\n    return read(path)\n```\n"
-    assert told(f"{code}load_users gives you one dict per line.", *NET) == []
-    assert told("load_users gives you one dict per line.", *NET) == ["load_users"]
-    assert told(f"{code}check_cable gives 12 m.", *NET) == ["check_cable"]
+    assert mentioned_tools(f"{code}load_users gives you one dict per line.", *NET) == []
+    assert mentioned_tools("load_users gives you one dict per line.", *NET) == ["load_users"]
+    assert mentioned_tools(f"{code}check_cable gives 12 m.", *NET) == ["check_cable"]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_names_that_the_reply_defines_are_not_tools() -> None:
     ],
 )
 def test_the_other_items_of_a_list_of_tools_are_tools(text: str, names: list[str], found: list[str]) -> None:
-    assert told(text, *names) == found
+    assert mentioned_tools(text, *names) == found
 
 
 # -- settings of a contract ----------------------------------------------------------------------------
@@ -356,15 +356,15 @@ def test_the_other_items_of_a_list_of_tools_are_tools(text: str, names: list[str
 
 def test_prefixes_suffixes_and_patterns_count_anywhere() -> None:
     text = "See net_report, wifi_status, speedtest and http_status."
-    assert told(text, *NET) == []
-    assert told(text, *NET, prefixes=["net_"]) == ["net_report"]
-    assert told(text, *NET, suffixes=["_status"]) == ["wifi_status", "http_status"]
-    assert told(text, *NET, patterns=["speed.*"]) == ["speedtest"]
-    assert told(text, *NET, patterns=["status"]) == []  # the whole name
-    assert told(text, *NET, suffixes=["_status"], ignore=["http_*"]) == ["wifi_status"]
-    assert told("I ran check_cable.", *NET, ignore=["check_cable"]) == []
-    assert told("check_adapter_status", *NET, prefixes=["check_"]) == []
-    assert told("I ran nothing and used it.", *NET, prefixes=["check_"]) == []
+    assert mentioned_tools(text, *NET) == []
+    assert mentioned_tools(text, *NET, prefixes=["net_"]) == ["net_report"]
+    assert mentioned_tools(text, *NET, suffixes=["_status"]) == ["wifi_status", "http_status"]
+    assert mentioned_tools(text, *NET, patterns=["speed.*"]) == ["speedtest"]
+    assert mentioned_tools(text, *NET, patterns=["status"]) == []  # the whole name
+    assert mentioned_tools(text, *NET, suffixes=["_status"], ignore=["http_*"]) == ["wifi_status"]
+    assert mentioned_tools("I ran check_cable.", *NET, ignore=["check_cable"]) == []
+    assert mentioned_tools("check_adapter_status", *NET, prefixes=["check_"]) == []
+    assert mentioned_tools("I ran nothing and used it.", *NET, prefixes=["check_"]) == []
 
 
 def test_the_level_can_be_set() -> None:

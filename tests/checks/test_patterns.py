@@ -31,7 +31,7 @@ WORDS = sorted(
 )
 
 
-def found(source: str, text: str) -> list[str]:
+def matches_of(source: str, text: str) -> list[str]:
     folded = Folded(text)
     places = [place for place in Matcher([source]).places(0, folded.data) if place]
     return [text[slice(*folded.span(*place))] for place in places]
@@ -51,15 +51,15 @@ def test_a_spanish_boundary_corpus_agrees_with_re(line: str) -> None:
             continue  # a pattern with ñ also finds n, see below
         for shape in (r"\b{}\b", r"\b{}", r"{}\b", r"\B{}\b", r"\b{}\w*", r"\w+{}\b", r"{}\W", r"(?:^|\s){}"):
             expected = [m[0] for m in re.finditer(shape.format(plain(word)), plain(line), re.IGNORECASE)]
-            real = [plain(text) for text in found(pattern_source(shape.format(word)), line)]
+            real = [plain(text) for text in matches_of(pattern_source(shape.format(word)), line)]
             assert real == expected, (shape, word)
 
 
 @pytest.mark.spec("X12")
 def test_the_measured_misses_of_ascii_boundaries() -> None:
-    assert found(pattern_source(r"\bmamá\b"), "Mi mamá no está") == ["mamá"]
-    assert found(pattern_source(r"\bni\b"), "El niño come") == []
-    assert found(pattern_source(r"\w+"), "niño pingüino") == ["niño", "pingüino"]
+    assert matches_of(pattern_source(r"\bmamá\b"), "Mi mamá no está") == ["mamá"]
+    assert matches_of(pattern_source(r"\bni\b"), "El niño come") == []
+    assert matches_of(pattern_source(r"\w+"), "niño pingüino") == ["niño", "pingüino"]
 
 
 ATOMS = st.sampled_from(
@@ -88,14 +88,14 @@ def test_random_patterns_find_what_re_finds(pattern: str, text: str) -> None:
     meant = plain(pattern).replace(" ", r"\s").replace("a-z", "a-zñ").replace("$", r"\Z")
     expected = [m[0] for m in re.finditer(meant, plain(text), re.IGNORECASE)]
     if all(expected):  # engines continue differently after an empty match
-        assert [plain(hit) for hit in found(source, text)] == expected
+        assert [plain(hit) for hit in matches_of(source, text)] == expected
 
 
 @pytest.mark.spec("X12", "C7")
 def test_ene_is_not_n_but_a_pattern_with_ene_also_finds_n() -> None:
-    assert found(pattern_source(r"\bano\b"), "el año") == []
-    assert found(pattern_source(r"\baño\b"), "el ano, el AÑO, el an\u0303o") == ["ano", "AÑO", "an\u0303o"]
-    assert found(pattern_source(r"[a-z]+"), "caña") == ["caña"]
+    assert matches_of(pattern_source(r"\bano\b"), "el año") == []
+    assert matches_of(pattern_source(r"\baño\b"), "el ano, el AÑO, el an\u0303o") == ["ano", "AÑO", "an\u0303o"]
+    assert matches_of(pattern_source(r"[a-z]+"), "caña") == ["caña"]
 
 
 @pytest.mark.spec("C7")
@@ -116,7 +116,7 @@ def test_ene_is_not_n_but_a_pattern_with_ene_also_finds_n() -> None:
     ],
 )
 def test_terms_are_whole_words_in_any_script(term: str, text: str, hit: list[str]) -> None:
-    assert found(term_source(term), text) == hit
+    assert matches_of(term_source(term), text) == hit
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_terms_are_whole_words_in_any_script(term: str, text: str, hit: list[str
     ],
 )
 def test_patterns_find_what_they_describe(pattern: str, text: str, hit: list[str]) -> None:
-    assert found(pattern_source(pattern), text) == hit
+    assert matches_of(pattern_source(pattern), text) == hit
 
 
 @pytest.mark.spec("X11")
@@ -188,7 +188,7 @@ def test_any_term_is_found_in_its_position(term: str, before: str) -> None:
         source = term_source(term)
     except BadPattern:
         return
-    assert found(source, f"{before} {term} .")
+    assert matches_of(source, f"{before} {term} .")
 
 
 @pytest.mark.spec("C7")
@@ -227,6 +227,6 @@ def test_a_flag_for_case_is_refused() -> None:
 
 
 def test_a_repetition_applies_to_the_visible_sign() -> None:
-    assert found(pattern_source("❤️{2}"), "❤️❤️")
-    assert found(pattern_source("❤️{2}"), "❤❤")
-    assert not found(pattern_source("❤️{2}"), "❤️ ❤️")
+    assert matches_of(pattern_source("❤️{2}"), "❤️❤️")
+    assert matches_of(pattern_source("❤️{2}"), "❤❤")
+    assert not matches_of(pattern_source("❤️{2}"), "❤️ ❤️")

@@ -59,7 +59,7 @@ def test_types_are_checked(name: str, good: list[Any], bad: list[Any]) -> None:
 
 
 @pytest.mark.spec("B6")
-def test_ranges_include_both_ends_and_true_and_numeric_text_are_no_numbers() -> None:
+def test_ranges_include_both_ends_and_true_and_numeric_text_are_not_numbers() -> None:
     rules = compile_rules({"ranges": {"x": [1, 10]}})
     assert not [x for x in (1, 10, 5.5, 1.0) if rules.check({"x": x})]
     odd: list[Any] = [0, 11, 0.999, 10.001, True, "5", [], float("nan")]

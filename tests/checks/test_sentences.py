@@ -20,7 +20,7 @@ def place(text: str, word: str) -> Around:
 
 
 @given(st.text(st.sampled_from("ab .!?\n,¿"), max_size=40), st.integers(0, 40), st.integers(1, 5))
-def test_the_sentence_around_a_place_contains_the_place(text: str, start: int, length: int) -> None:
+def test_the_sentence_around_a_position_contains_it(text: str, start: int, length: int) -> None:
     folded = fold(text)
     start = min(start, len(folded))
     end = min(start + length, len(folded))
@@ -48,7 +48,7 @@ def test_the_sentence_around_a_place_contains_the_place(text: str, start: int, l
         ("sin pagar no está booked", True),
     ],
 )
-def test_a_denial_is_close_before_the_place_in_the_same_clause(text: str, denied: bool) -> None:
+def test_a_denial_is_shortly_before_the_position_in_the_same_clause(text: str, denied: bool) -> None:
     assert Form("negated", NEGATED).holds(place(text, "booked")) is denied
 
 
@@ -65,7 +65,7 @@ def test_a_denial_is_close_before_the_place_in_the_same_clause(text: str, denied
         ("it will soon be booked", False),
     ],
 )
-def test_a_condition_is_before_the_place_in_the_same_clause(text: str, supposed: bool) -> None:
+def test_a_condition_is_before_the_position_in_the_same_clause(text: str, supposed: bool) -> None:
     assert Form("conditional", CONDITIONAL).holds(place(text, "booked")) is supposed
 
 

@@ -17,7 +17,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-def found(text: str) -> list[tuple[str, str, tuple[int, int] | None]]:
+def matches_in(text: str) -> list[tuple[str, str, tuple[int, int] | None]]:
     return [(f.code, f.message, f.span) for f in mentions.mention_findings(text, TOOLS, frozenset())]
 
 
@@ -28,24 +28,24 @@ def test_stretches_find_the_same_as_one_piece(seed: int, monkeypatch: pytest.Mon
     parts = [chance.choice(PIECES) if chance.random() < 0.02 else filler for _ in range(60_000 // len(filler))]
     text = "".join(parts)
     assert len(text) > stretches.LONG
-    by_stretches = found(text)
+    by_stretches = matches_in(text)
     monkeypatch.setattr(stretches, "LONG", 10**9)
     monkeypatch.setattr(mentions, "LONG", 10**9)
-    assert by_stretches == found(text)
+    assert by_stretches == matches_in(text)
 
 
 def test_a_match_across_the_edge_of_a_stretch_is_found() -> None:
     for edge in (stretches._BLOCK, stretches._BLOCK + stretches._LAP):
         for at in range(edge - 40, edge + 2):
             text = "." * at + " I've called send_mail now. " + "." * 30_000
-            assert [code for code, _, _ in found(text)] == ["T012"]
+            assert [code for code, _, _ in matches_in(text)] == ["T012"]
 
 
 def test_no_name_is_cut_at_the_end_of_a_stretch() -> None:
     edge = stretches._BLOCK + stretches._LAP
     for at in range(edge - 40, edge + 2):
         text = "." * at + " I will run reset_the_router and run test_all.py. " + "." * 30_000
-        assert [said.split("'")[1] for _, said, _ in found(text)] == ["reset_the_router"]
+        assert [said.split("'")[1] for _, said, _ in matches_in(text)] == ["reset_the_router"]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_look_alike_is_an_error_and_never_repaired(name: str) -> None:
 
 
 @pytest.mark.spec("X15")
-def test_a_look_alike_in_the_text_is_no_call() -> None:
+def test_a_look_alike_in_the_text_is_not_a_call() -> None:
     assert CONTRACT.check('<tool_call>{"name": "sеarch_tool", "arguments": {}}</tool_call>').calls == ()
 
 

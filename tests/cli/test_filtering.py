@@ -166,7 +166,7 @@ def test_every_filter_of_the_command_line_is_covered() -> None:
     rows=st.lists(FIELDS, min_size=1, max_size=40),
     reply=st.sampled_from(["", '{"n": 1}', '```json\n{"n": "1",}\n```', "none"]),
 )
-def test_every_field_comes_out_or_is_named(
+def test_every_field_is_in_the_output_or_named(
     run: Run, folder: Path, filter_name: str, args: list[str], rows: list[dict[str, Any]], reply: str
 ) -> None:  # fmt: skip
     units = [{"unit_id": f"u{at}", **row, **({"raw_response": reply} if reply else {})} for at, row in enumerate(rows)]

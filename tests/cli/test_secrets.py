@@ -46,7 +46,7 @@ def answer(listener: socket.socket) -> int:
     return got.count(STORE.encode())
 
 
-def test_the_same_on_the_command_line(tmp_path: Path, run: Run) -> None:
+def test_a_broken_store_is_reported_without_its_password_on_the_command_line(tmp_path: Path, run: Run) -> None:
     (tmp_path / "gateway.yaml").write_text(FAULTS[2])
     for args in (
         ["serve", "gateway.yaml", "--check"],

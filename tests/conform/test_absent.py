@@ -62,14 +62,14 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_only_nulls_that_were_added_go(case: str) -> None:
+def test_only_added_nulls_are_removed(case: str) -> None:
     schema, value, kept = CASES[case]
     before = json.dumps(value)
     assert without_nulls(value, strict_form(compile_schema(schema), "openai")) == kept
     assert json.dumps(value) == before
 
 
-def test_the_other_arm_of_a_union() -> None:
+def test_the_other_arm_of_a_union_is_respected() -> None:
     schema, _, _ = CASES["union"]
     form = strict_form(compile_schema(schema), "openai")
     assert without_nulls({"pet": {"kind": "cat", "lives": None}}, form) == {"pet": {"kind": "cat"}}
@@ -82,7 +82,7 @@ def test_a_value_without_such_nulls_is_the_same_object() -> None:
     assert without_nulls("text", form) == "text"
 
 
-def test_the_form_holds_the_strict_schema() -> None:
+def test_the_absent_form_matches_the_strict_schema() -> None:
     schema = compile_schema(CASES["recursive"][0])
     assert strict_form(schema, "openai").schema == strict_schema(schema, "openai")
 
@@ -92,7 +92,7 @@ FIELDS = st.dictionaries(st.sampled_from("abcd"), st.integers() | st.none(), max
 
 @settings(deadline=None, max_examples=60)
 @given(FIELDS, st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))
-def test_a_valid_value_comes_back_equal(value: dict[str, Any], required: set[str], nullable: set[str]) -> None:
+def test_a_valid_value_is_returned_equal(value: dict[str, Any], required: set[str], nullable: set[str]) -> None:
     """The strict form of a valid value, its absent fields as nulls, is the value again."""
     properties = {name: {"type": ["integer", "null"] if name in nullable else "integer"} for name in "abcd"}
     schema = compile_schema({"type": "object", "properties": properties, "required": sorted(required)})

@@ -61,16 +61,16 @@ def test_limits_that_msgspec_ignores_are_found_wherever_they_are(source: Any) ->
 @pytest.mark.parametrize(
     "source", [int, list[Plain], Plain, Literal["Ge"], Annotated[str, "a city"], Model, list[Model]]
 )
-def test_nothing_foreign_is_seen_where_there_is_nothing(source: Any) -> None:
+def test_types_without_foreign_limits_have_none(source: Any) -> None:
     assert contents_of(source).foreign is None
 
 
-def test_models_are_found_and_not_looked_into() -> None:
+def test_models_are_found_and_not_searched() -> None:
     assert contents_of(list[Model | None]).models
     assert not contents_of(Plain).models
 
 
-def test_a_struct_with_limits_that_nobody_enforces_is_refused() -> None:
+def test_a_struct_with_unenforced_limits_is_refused() -> None:
     class Order(msgspec.Struct):
         amount: Small
 
@@ -101,7 +101,7 @@ def test_without_pydantic_a_limit_is_an_error_and_not_lost() -> None:
     assert "install pydantic" in out
 
 
-def test_metadata_that_cannot_be_hashed() -> None:
+def test_metadata_may_be_unhashable() -> None:
     source = Annotated[
         int, pydantic.Field(ge=1, json_schema_extra={"examples": [[1]]}), annotated_types.Predicate(bool)
     ]

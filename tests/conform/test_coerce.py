@@ -86,7 +86,7 @@ STANDARD_ROWS: list[tuple[Any, Any, Any, list[str]]] = [
 
 @pytest.mark.spec("B4")
 @pytest.mark.parametrize(("value", "schema", "expected", "expected_codes"), STANDARD_ROWS, ids=repr)
-def test_standard_coercions(value: Any, schema: Any, expected: Any, expected_codes: list[str]) -> None:
+def test_standard_coercions_are_applied(value: Any, schema: Any, expected: Any, expected_codes: list[str]) -> None:
     before = copy.deepcopy(value)
     result, notes = run(value, schema)
     assert result == expected
@@ -144,7 +144,7 @@ NEVER_ROWS: list[tuple[Any, Any]] = [
 
 @pytest.mark.spec("B4")
 @pytest.mark.parametrize(("value", "schema"), NEVER_ROWS, ids=repr)
-def test_what_is_never_coerced_in_standard(value: Any, schema: Any) -> None:
+def test_some_values_are_never_coerced_in_standard(value: Any, schema: Any) -> None:
     result, notes = run(value, schema)
     assert result is value
     assert notes == []
@@ -172,7 +172,7 @@ EAGER_ROWS: list[tuple[Any, Any, Any, list[str]]] = [
 
 @pytest.mark.spec("B4")
 @pytest.mark.parametrize(("value", "schema", "expected", "expected_codes"), EAGER_ROWS, ids=repr)
-def test_eager_coercions(value: Any, schema: Any, expected: Any, expected_codes: list[str]) -> None:
+def test_eager_coercions_are_applied(value: Any, schema: Any, expected: Any, expected_codes: list[str]) -> None:
     result, notes = run(value, schema, EAGER)
     assert (result, codes(notes)) == (expected, expected_codes)
     assert run(value, schema) == (value, []), "standard does not go so far"
@@ -205,12 +205,12 @@ def test_eager_coercions(value: Any, schema: Any, expected: Any, expected_codes:
     ],
     ids=repr,
 )
-def test_what_even_eager_refuses(value: Any, schema: Any) -> None:
+def test_some_values_are_refused_even_by_eager(value: Any, schema: Any) -> None:
     assert run(value, schema, EAGER) == (value, [])
 
 
 @pytest.mark.spec("B4")
-def test_configured_prefixes_delimiters_and_aliases() -> None:
+def test_configured_prefixes_delimiters_and_aliases_are_applied() -> None:
     options = Options(
         aliases={"age": ["years"], "HIGH": ["severe"]}, enum_prefixes=("shadow ",), enum_delimiters=(" | ",)
     )
@@ -224,7 +224,7 @@ def test_configured_prefixes_delimiters_and_aliases() -> None:
 
 
 @pytest.mark.spec("T5", "B4")
-def test_true_is_no_number_and_no_argument_is_guessed() -> None:
+def test_true_is_not_a_number_and_arguments_are_not_guessed() -> None:
     schema = {"type": "object", "properties": {"count": INTEGER}, "required": ["count"]}
     assert run({"count": True}, schema) == ({"count": True}, [])
     assert run({"count": "3"}, schema)[0] == {"count": 3}
@@ -235,7 +235,7 @@ def test_off_changes_nothing() -> None:
     assert run(5.0, INTEGER, Options("off")) == (5.0, [])
 
 
-def test_a_note_gives_place_before_and_after() -> None:
+def test_a_note_has_the_path_and_the_value_before_and_after() -> None:
     value = {"items": [{"Price": "3.5"}]}
     price = {"type": "object", "properties": {"price": NUMBER}, "required": ["price"]}
     result, notes = run(value, {"properties": {"items": {"type": "array", "items": price}}})
@@ -246,7 +246,7 @@ def test_a_note_gives_place_before_and_after() -> None:
     ]
 
 
-def test_keys_are_matched_only_where_keys_are_at_fault() -> None:
+def test_keys_are_matched_only_if_keys_are_the_fault() -> None:
     # Valid as it is: `Tags` may be a separate key.
     valid = {"first_name": "Ada", "age": 1, "Tags": ["a"]}
     assert run(valid, PERSON) == (valid, [])
@@ -257,7 +257,7 @@ def test_keys_are_matched_only_where_keys_are_at_fault() -> None:
     assert run({"Name": "x"}, twins) == ({"Name": "x"}, [])
 
 
-def test_a_null_makes_way_for_the_key_that_was_meant() -> None:
+def test_a_null_gives_way_to_the_intended_key() -> None:
     closed = {**PERSON, "additionalProperties": False}
     value = {"first_name": "Ada", "age": 1, "tags": None, "Tags": ["a"]}
     result, notes = run(value, closed)
@@ -265,7 +265,7 @@ def test_a_null_makes_way_for_the_key_that_was_meant() -> None:
     assert sorted(codes(notes)) == ["C009", "C010"]
 
 
-def test_a_float_beyond_exact_integers_stays() -> None:
+def test_a_float_beyond_exact_integers_is_not_coerced() -> None:
     assert run(1e30, INTEGER) == (1e30, [])
     assert run(1e30, {"type": ["integer", "string"]}) == (1e30, [])
 
@@ -278,7 +278,7 @@ def test_merged_schemas_see_all_their_keys() -> None:
     assert run({"NAME": "Ada", "age": "3"}, schema)[0] == {"name": "Ada", "age": 3}
 
 
-def test_recursive_schemas() -> None:
+def test_recursive_schemas_are_coerced() -> None:
     schema = {
         "$ref": "#/$defs/tree",
         "$defs": {
@@ -312,11 +312,11 @@ def test_recursive_schemas() -> None:
     ],
     ids=repr,
 )
-def test_references_of_every_kind(schema: Any) -> None:
+def test_references_of_every_kind_are_followed(schema: Any) -> None:
     assert run("5", schema)[0] == 5
 
 
-def test_tuples_of_draft_7() -> None:
+def test_tuples_of_draft_7_are_coerced() -> None:
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "items": [INTEGER, STRING],
@@ -325,7 +325,7 @@ def test_tuples_of_draft_7() -> None:
     assert run(["1", 2, "true"], schema)[0] == [1, "2", True]
 
 
-def test_threads_that_meet_at_a_new_schema_agree() -> None:
+def test_threads_that_compile_a_new_schema_together_agree() -> None:
     props: dict[str, Any] = {f"k{i}": {"anyOf": [INTEGER, {"type": "null"}, PERSON]} for i in range(200)}
     value = dict.fromkeys(props, "5")
     for round_ in range(5):

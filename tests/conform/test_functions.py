@@ -39,7 +39,7 @@ def parameters(function: Any) -> dict[str, Any]:
     return schema
 
 
-def test_signature_and_docstring() -> None:
+def test_the_schema_comes_from_signature_and_docstring() -> None:
     def get_weather(city: str, days: int = 1, *, exact: bool = False) -> str:
         """Look up the
         weather of a city.
@@ -126,7 +126,7 @@ def test_hints_become_schemas() -> None:
     assert codes(k={"any": "thing"}) == []
 
 
-def test_a_model_as_a_hint_and_a_model_among_definitions() -> None:
+def test_a_model_may_be_a_hint_or_a_definition() -> None:
     def move(start: Place, goals: list[Place]) -> None: ...
 
     contract = Contract(tools=[move])
@@ -136,7 +136,7 @@ def test_a_model_as_a_hint_and_a_model_among_definitions() -> None:
     assert verdict.calls[0].args == {"start": {"city": "Oslo"}, "goals": [{"city": "3"}]}
 
 
-def test_rest_arguments_methods_partials_and_callables() -> None:
+def test_variadic_arguments_methods_partials_and_callables_are_read() -> None:
     def free(a: int, *more: int, **others: Any) -> None: ...
 
     assert parameters(free)["additionalProperties"] is True
@@ -172,14 +172,14 @@ def test_an_annotation_that_cannot_be_resolved_is_an_error_because_it_may_hold_l
         Contract(tools=[odd])
 
 
-def test_what_a_function_returns_and_a_remark_need_not_be_resolved() -> None:
+def test_return_types_and_annotated_remarks_need_not_be_resolved() -> None:
     def pay(amount: "Euros", note: str) -> "NoSuchType": ...  # type: ignore[name-defined]  # noqa: F821
 
     pay.__annotations__["note"] = "what it is for"
     assert parameters(pay)["properties"] == {"amount": {"maximum": 100, "minimum": 1, "type": "integer"}, "note": {}}
 
 
-def test_an_annotation_may_name_what_the_function_around_it_defines() -> None:
+def test_an_annotation_may_name_a_local_of_the_enclosing_function() -> None:
     most = Annotated[int, Field(le=3)]
 
     def inner(n: "most") -> Any:
@@ -192,7 +192,7 @@ def call_of(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"tool_calls": [{"id": "1", "function": {"name": name, "arguments": arguments}}]}
 
 
-def test_limits_of_further_arguments_hold() -> None:
+def test_limits_of_variadic_arguments_are_enforced() -> None:
     def pay(to: str, **amounts: Euros) -> dict[str, int]:
         return amounts
 
@@ -206,7 +206,7 @@ def test_limits_of_further_arguments_hold() -> None:
     assert [(found.code, found.path) for found in bad.errors] == [("V004", "$.calls[0].args.tip")]
 
 
-def test_an_annotation_that_nothing_can_read_is_refused_where_it_has_limits() -> None:
+def test_an_unreadable_annotation_with_limits_is_refused() -> None:
     class Wallet:
         pass
 
@@ -223,7 +223,7 @@ def test_an_annotation_that_nothing_can_read_is_refused_where_it_has_limits() ->
             Contract(tools=[function])
 
 
-def test_parameters_that_have_only_a_position_are_passed_so() -> None:
+def test_positional_only_parameters_are_passed_by_position() -> None:
     def pay(amount: Euros, currency: str = "EUR", /, note: str = "") -> tuple[int, str, str]:
         return amount, currency, note
 

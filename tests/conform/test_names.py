@@ -20,7 +20,7 @@ from trueup.conform.names import SimilarNames, fold, words
         ("High!", "high"),
     ],
 )
-def test_the_same_name(one: str, other: str) -> None:
+def test_names_are_compared_without_style(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 
 
@@ -38,11 +38,11 @@ def test_the_same_name(one: str, other: str) -> None:
         ("5%", "5"),
     ],
 )
-def test_signs_that_carry_meaning(one: str, other: str) -> None:
+def test_signs_that_carry_meaning_are_compared(one: str, other: str) -> None:
     assert fold(one) != fold(other)
 
 
-def test_two_names_that_fit_are_none() -> None:
+def test_a_name_that_matches_two_names_matches_none() -> None:
     names = SimilarNames(["first_name", "firstName"], {})
     assert names.match("First Name") is None
     assert names.match("FIRST_NAME") == "first_name"
@@ -50,17 +50,17 @@ def test_two_names_that_fit_are_none() -> None:
     assert SimilarNames(["+", "-"], {}).match("*") is None
 
 
-def test_an_alias_that_two_share_is_none() -> None:
+def test_an_alias_shared_by_two_values_matches_none() -> None:
     names = SimilarNames(["a", "b"], {"a": ["x", "y"], "b": ["x"]})
     assert names.match("x") is None
     assert names.match("Y") == "a"
 
 
-def test_words_of_a_sentence() -> None:
+def test_a_name_is_found_among_the_words_of_a_sentence() -> None:
     assert words("It's HIGH/low (really).") == ["it's", "high", "low", "really"]
 
 
-def test_sentences_with_shared_words() -> None:
+def test_sentences_with_shared_words_are_distinguished() -> None:
     table = EnumTable(["high", "very high"], {}, (), ())
     assert table.match("I would say very high", eager=True) == ("very high", "C012")
     assert table.match("very high, or just high", eager=True) is None

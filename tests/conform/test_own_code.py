@@ -63,7 +63,7 @@ CASES: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.spec("A15")
 @pytest.mark.parametrize(("source", "value"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_a_stream_says_nothing_against_what_is_valid_in_the_end(source: Any, value: Any) -> None:
+def test_a_stream_reports_no_fault_in_a_value_that_becomes_valid(source: Any, value: Any) -> None:
     contract = Contract(source)
     stream = contract.stream()
     for piece in json.dumps(value):
@@ -73,7 +73,7 @@ def test_a_stream_says_nothing_against_what_is_valid_in_the_end(source: Any, val
 
 
 @pytest.mark.spec("A15")
-def test_an_unknown_name_is_certain_once_one_of_the_object_has_come() -> None:
+def test_an_unknown_name_is_certain_after_the_first_member() -> None:
     stream = Contract(Cat).stream()
     stream.push('{"height": 30, ')
     assert not stream.findings.errors  # it may be an envelope
@@ -93,7 +93,7 @@ def shorten(name: Annotated[str, BeforeValidator(lambda name: name[:3]), Field(m
 
 
 @pytest.mark.spec("A15")
-def test_the_arguments_of_a_function_are_judged_by_its_annotations_while_they_come() -> None:
+def test_streamed_arguments_of_a_function_are_judged_by_its_annotations() -> None:
     from trueup.ask.gate import CallInProgress
     from trueup.read.deltas import Delta
 

@@ -37,7 +37,7 @@ VALUE = {"N": "1", "tags": "a, b", "rows": [{"n": "2"}, {"n": "3"}], "note": Non
         ([("note",)], {k: v for k, v in VALUE.items() if k != "note"}),
     ],
 )
-def test_only_the_places_at_fault_are_changed(places: list[Any], expected: Any) -> None:
+def test_only_faulty_paths_are_changed(places: list[Any], expected: Any) -> None:
     before = repr(VALUE)
     fitted, notes = conform(VALUE, SCHEMA, Options())
     made, kept = kept_at(fitted, notes, places)
@@ -46,18 +46,18 @@ def test_only_the_places_at_fault_are_changed(places: list[Any], expected: Any) 
     assert repr(VALUE) == before
 
 
-def test_every_place_is_the_whole() -> None:
+def test_coercing_every_path_equals_coercing_the_whole() -> None:
     fitted, notes = conform(VALUE, SCHEMA, Options())
     assert kept_at(fitted, notes, [()]) == (fitted, notes)
 
 
-def test_keys_alone() -> None:
+def test_keys_alone_can_be_coerced() -> None:
     fitted, notes = conform(VALUE, SCHEMA, Options())
     made, kept = kept_at(fitted, notes, [()], only="C010")
     assert (made["n"], made["tags"], [note.code for note in kept]) == ("1", "a, b", ["C010"])
 
 
-def test_many_changes_are_put_back_in_linear_time() -> None:
+def test_many_changes_are_reverted_in_linear_time() -> None:
     def steps(size: int) -> int:
         class Counted(list[Any]):
             copies = 0

@@ -104,7 +104,9 @@ def text(value: Any) -> str:
 
 
 @given(SCHEMAS, SCHEMAS, VALUES, OPTIONS)
-def test_conforming(source: Any, shared: Any, value: Any, options: Options) -> None:
+def test_conforming_has_its_properties_for_any_value_and_schema(
+    source: Any, shared: Any, value: Any, options: Options
+) -> None:
     schema = compiled(source, shared)
     before = copy.deepcopy(value)
     was_valid = schema.is_valid(value)
@@ -141,7 +143,7 @@ def test_nothing_is_ever_raised(source: Any, shared: Any, value: Any) -> None:
 
 
 @given(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text())
-def test_numbers_survive_the_way_through_text(whole: int, number: float, word: str) -> None:
+def test_numbers_are_preserved_through_text(whole: int, number: float, word: str) -> None:
     assert conform(str(whole), compile_schema({"type": "integer"}))[0] == whole
     assert conform(repr(number), compile_schema({"type": "number"}))[0] == number
     assert conform(word, compile_schema({"type": "string"})) == (word, [])

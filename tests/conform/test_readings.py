@@ -67,7 +67,7 @@ class Outer(BaseModel):
         {"extra": {"unknown": ["stays"]}},
     ],
 )
-def test_what_is_only_read_is_not_a_change(data: Any) -> None:
+def test_reading_alone_is_not_a_change(data: Any) -> None:
     assert changes(Outer, data) == (data, [])
 
 
@@ -89,7 +89,7 @@ def test_what_is_only_read_is_not_a_change(data: Any) -> None:
         ({"ratio": "0.5"}, ("ratio",), 0.5),
     ],
 )
-def test_what_a_model_converts_is_noted_at_its_place(data: Any, path: tuple[Any, ...], after: Any) -> None:
+def test_conversions_by_a_model_are_noted_at_their_path(data: Any, path: tuple[Any, ...], after: Any) -> None:
     out, notes = changes(Outer, data)
     here, there = data, out
     for part in path:
@@ -98,7 +98,7 @@ def test_what_a_model_converts_is_noted_at_its_place(data: Any, path: tuple[Any,
     assert (there, type(there)) == (after, type(after))
 
 
-def test_the_data_are_never_written_to() -> None:
+def test_the_data_is_never_modified() -> None:
     data = {"items": [{"n": "1"}], "numbers": [1, 1]}
     kept = msgspec.json.encode(data)
     changes(Outer, data)
@@ -123,7 +123,7 @@ def test_every_name_of_a_field_becomes_the_first() -> None:
     assert changes(Person, deep) == (deep, [])
 
 
-def test_what_a_validator_makes_of_a_value() -> None:
+def test_the_result_of_a_validator_is_read() -> None:
     split = Annotated[list[str], BeforeValidator(lambda tags: tags.split(", ") if isinstance(tags, str) else tags)]
     assert changes(split, "a, b") == (["a", "b"], [((), "a, b", ["a", "b"])])
 
@@ -133,14 +133,14 @@ def test_what_a_validator_makes_of_a_value() -> None:
     assert changes(Lower, {"by": {"A": 1}})[0] == {"by": {"a": 1}}
 
 
-def test_serializers_of_ones_own_do_not_hide_a_conversion() -> None:
+def test_custom_serializers_do_not_hide_a_conversion() -> None:
     class Tags(BaseModel):
         tags: Annotated[list[str], BeforeValidator(lambda tags: tags.split(", ")), pydantic.PlainSerializer(", ".join)]
 
     assert changes(Tags, {"tags": "a, b"})[1] == [(("tags",), "a, b", ["a", "b"])]
 
 
-def test_a_post_init_that_mends_is_noted() -> None:
+def test_a_change_by_post_init_is_noted() -> None:
     @dataclasses.dataclass
     class Name:
         first: str
@@ -152,7 +152,7 @@ def test_a_post_init_that_mends_is_noted() -> None:
     assert changes(Name, {"first": " Ada "}) == ({"first": "Ada"}, [(("first",), " Ada ", "Ada")])
 
 
-def test_structs_and_named_tuples() -> None:
+def test_structs_and_named_tuples_are_read() -> None:
     class Renamed(msgspec.Struct, rename="camel"):
         some_set: set[int]
 
@@ -168,7 +168,7 @@ def test_structs_and_named_tuples() -> None:
     assert changes(Line, [[1, 1]])[1] == [((0,), [1, 1], [1])]
 
 
-def test_a_value_that_cannot_be_written_is_left_alone() -> None:
+def test_a_value_that_cannot_be_written_is_not_changed() -> None:
     class Odd:
         pass
 
@@ -186,23 +186,23 @@ json_values = st.recursive(
 
 
 @given(json_values, json_values)
-def test_what_is_read_is_what_was_built(before: Any, after: Any) -> None:
+def test_the_data_read_equals_the_instance_built(before: Any, after: Any) -> None:
     """The returned data always match the value that a type built, except for members that the type left out."""
     out, notes = read(before, after, by_msgspec)
-    assert says(out, after)
+    assert contains(out, after)
     assert bool(notes) or out is before
     assert all(note.before != note.after or type(note.before) is not type(note.after) for note in notes)
 
 
-def says(data: Any, value: Any) -> bool:
+def contains(data: Any, value: Any) -> bool:
     if isinstance(value, dict) and isinstance(data, dict):
-        return value.keys() <= data.keys() and all(says(data[key], value[key]) for key in value)
+        return value.keys() <= data.keys() and all(contains(data[key], value[key]) for key in value)
     if isinstance(value, list) and isinstance(data, list):
-        return len(value) == len(data) and all(map(says, data, value))
+        return len(value) == len(data) and all(map(contains, data, value))
     return bool(data == value) and (type(data) is type(value) or (type(data) is int and type(value) is float))
 
 
-def test_what_an_instance_does_not_keep_stays_as_it_was_written() -> None:
+def test_data_that_an_instance_does_not_keep_stays_unchanged() -> None:
     @pydantic.dataclasses.dataclass
     class Total:
         net: int
@@ -216,7 +216,7 @@ def test_what_an_instance_does_not_keep_stays_as_it_was_written() -> None:
     assert changes(Total, {"net": "1", "tax": 5}) == ({"net": 1, "tax": 5}, [(("net",), "1", 1)])
 
 
-def test_items_that_were_left_out_at_the_end_are_not_a_change() -> None:
+def test_omitted_items_at_the_end_are_not_a_change() -> None:
     class Point(NamedTuple):
         x: int
         y: Annotated[int, Field(ge=0)] = 0

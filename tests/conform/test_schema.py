@@ -26,14 +26,14 @@ def test_a_dict_that_changes_later_does_not_change_the_schema() -> None:
     assert not compile_schema(source).is_valid({"a": 1})
 
 
-def test_from_a_file(tmp_path: Path) -> None:
+def test_a_schema_may_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "person.json"
     file.write_text(json.dumps(PERSON), "utf-8")
     assert compile_schema(file).keys == {"name", "age"}
     assert compile_schema(str(file)) is compile_schema(PERSON)
 
 
-def test_true_takes_any_value_and_false_none() -> None:
+def test_true_accepts_any_value_and_false_none() -> None:
     anything = compile_schema(True)
     assert anything.is_valid({"a": [1, None]})
     assert anything.errors(5) == []
@@ -62,14 +62,14 @@ def test_true_takes_any_value_and_false_none() -> None:
         ([1], ["neither a JSON Schema nor a"]),
     ],
 )
-def test_a_refusal_says_what_and_where(source: Any, words: list[str]) -> None:
+def test_a_refused_schema_names_the_fault_and_its_position(source: Any, words: list[str]) -> None:
     with pytest.raises(SchemaError) as caught:
         compile_schema(source)
     for word in words:
         assert word in str(caught.value)
 
 
-def test_a_file_that_is_no_schema(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_schema_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "broken.json"
     for text, word in (("{", "is not JSON"), ("[]", "not a JSON Schema object"), ("5", "not a JSON Schema object")):
         file.write_text(text, "utf-8")
@@ -85,7 +85,7 @@ def test_a_file_that_is_no_schema(tmp_path: Path) -> None:
         ("http://json-schema.org/draft-07/schema#", {"items": [{"type": "integer"}]}, [1], ["x"]),
     ],
 )
-def test_drafts_by_their_name(draft: str, schema: dict[str, Any], good: Any, bad: Any) -> None:
+def test_drafts_are_recognized_by_their_name(draft: str, schema: dict[str, Any], good: Any, bad: Any) -> None:
     compiled = compile_schema({"$schema": draft, **schema})
     assert compiled.is_valid(good)
     assert not compiled.is_valid(bad)
@@ -128,7 +128,7 @@ SURVEYS: list[tuple[Any, set[str], set[str], set[str], bool]] = [
     SURVEYS,
     ids=lambda given: repr(sorted(given) if isinstance(given, set) else given),
 )
-def test_what_a_schema_says_about_itself(
+def test_a_schema_describes_itself(
     source: Any, keys: set[str], types: set[str], root_keys: set[str], has_integer: bool
 ) -> None:
     schema = compile_schema(source)
@@ -146,7 +146,7 @@ def test_what_a_schema_says_about_itself(
         {"anyOf": [{"type": "array", "items": {"$ref": "#/$defs/p"}}, {"type": "null"}], "$defs": {"p": PERSON}},
     ],
 )
-def test_the_items_of_an_array(source: Any) -> None:
+def test_the_items_of_an_array_have_a_schema(source: Any) -> None:
     item = compile_schema(source).item
     assert isinstance(item, Schema)
     assert item.types == {"object"}
@@ -155,7 +155,7 @@ def test_the_items_of_an_array(source: Any) -> None:
     assert [f.path for f in item.errors({"age": "x"})] == ["$.age"]
 
 
-def test_no_items_no_schema_of_items() -> None:
+def test_an_array_without_items_has_no_item_schema() -> None:
     assert compile_schema({"type": "array"}).item is None
     assert compile_schema(PERSON).item is None
     assert compile_schema({"prefixItems": [{}], "items": PERSON}).item is None

@@ -88,7 +88,7 @@ def test_objects_are_closed_everything_is_required_and_every_place_has_a_type(pr
     assert properties["number"]["type"] == "string"
 
 
-def test_what_is_given_is_not_changed_and_what_is_got_is_ones_own() -> None:
+def test_the_given_schema_is_not_changed_and_the_result_is_a_copy() -> None:
     given = copy.deepcopy(PERSON)
     contract = Contract(given)
     contract.strict_schema("openai")["properties"].clear()
@@ -128,7 +128,7 @@ LIMITED: dict[
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("word", LIMITED)
-def test_a_limit_that_is_left_out_is_noted_and_still_enforced(word: str, provider: str) -> None:
+def test_an_omitted_limit_is_noted_and_still_enforced(word: str, provider: str) -> None:
     limited, good, bad = LIMITED[word]
     contract = Contract({"type": "object", "properties": {"v": limited}, "required": ["v"]}, coerce="off")
     strict = contract.strict_schema(provider)["properties"]["v"]
@@ -169,7 +169,7 @@ def test_a_limit_that_is_left_out_is_noted_and_still_enforced(word: str, provide
         ({"properties": {"a": False}, "required": ["a"]}, "$", "no value can be valid"),
     ],
 )
-def test_what_cannot_be_strict_is_refused_with_what_where_and_what_to_do(schema: Any, where: str, what: str) -> None:
+def test_a_schema_that_cannot_be_strict_is_refused_with_position_and_advice(schema: Any, where: str, what: str) -> None:
     with pytest.raises(SchemaError) as raised:
         Contract(schema).strict_schema("openai")
     said = str(raised.value)
@@ -207,7 +207,7 @@ def test_every_provider_is_listed_for_editors() -> None:
     assert PROVIDERS == sorted(get_args(Provider)) == list(DIALECTS)
 
 
-def test_an_enum_of_several_types() -> None:
+def test_an_enum_may_have_several_types() -> None:
     schema = {"properties": {"e": {"enum": ["a", 1, 2, True, None]}}, "required": ["e"]}
     for provider in PROVIDERS:
         strict = Contract(schema).strict_schema(provider)
@@ -218,7 +218,7 @@ def test_an_enum_of_several_types() -> None:
             assert isinstance(here.get("type", ""), str) or provider != "anthropic"
 
 
-def test_maps_and_tuples_where_a_provider_takes_them() -> None:
+def test_maps_and_tuples_are_kept_for_providers_that_accept_them() -> None:
     maps = {"properties": {"m": {"additionalProperties": {"type": "integer"}}}, "required": ["m"]}
     assert Contract(maps).strict_schema("gemini")["properties"]["m"] == {
         "type": "object",
@@ -231,7 +231,7 @@ def test_maps_and_tuples_where_a_provider_takes_them() -> None:
 
 
 @pytest.mark.parametrize("provider", ["", "opnai", "OpenAI GPT", None])
-def test_an_unknown_provider_is_named_with_those_there_are(provider: Any) -> None:
+def test_an_unknown_provider_is_reported_with_the_known_ones(provider: Any) -> None:
     with pytest.raises(ValueError, match=r"provider is one of anthropic, azure, .*openai") as raised:
         Contract(PERSON).strict_schema(provider)
     if provider == "opnai":
@@ -277,7 +277,7 @@ def test_recursion_is_kept_loosened_or_refused_as_the_provider_needs() -> None:
         ("anthropic", {"properties": {f"p{n}": {"type": "string"} for n in range(17)}}, "17 fields"),
     ],
 )
-def test_the_limits_of_size(provider: str, schema: Any, what: str) -> None:
+def test_limits_of_size_are_enforced(provider: str, schema: Any, what: str) -> None:
     with pytest.raises(SchemaError, match=what):
         Contract(schema).strict_schema(provider)
 
@@ -299,7 +299,7 @@ def test_depth_is_counted_in_objects_through_definitions_too() -> None:
             Contract(schema).strict_schema("openai")
 
 
-def test_a_very_deep_schema_is_no_recursion() -> None:
+def test_a_very_deep_schema_is_not_a_recursion() -> None:
     deep = nested(90)
     strict = Contract(deep).strict_schema("groq")
     value: Any = "x"
@@ -308,7 +308,7 @@ def test_a_very_deep_schema_is_no_recursion() -> None:
     assert compile_schema(strict).is_valid(value)
 
 
-def test_unions_beside_unions_do_not_explode() -> None:
+def test_unions_next_to_unions_do_not_explode() -> None:
     arms = [{"type": "object", "properties": {f"k{n}": {"const": n}}, "required": [f"k{n}"]} for n in range(8)]
     schema = {"type": "object", "properties": {"a": {"allOf": [{"anyOf": arms} for _ in range(8)]}}}
     with pytest.raises(SchemaError, match="its unions multiply"):
@@ -337,7 +337,7 @@ def test_all_of_and_siblings_of_references_become_one_schema(provider: str) -> N
     assert not check({**good, "one": {"id": 1, "name": "x"}})
 
 
-def test_alternatives_beside_properties() -> None:
+def test_alternatives_next_to_properties_are_merged() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -427,12 +427,12 @@ STRICT = {
         (True, False),
     ],
 )
-def test_whether_a_schema_is_strict_as_it_stands(schema: Any, strict: bool) -> None:
+def test_a_schema_that_is_already_strict_is_recognized(schema: Any, strict: bool) -> None:
     assert is_strict(schema, "openai") == strict
 
 
 @pytest.mark.parametrize("kind", [Order, PERSON, STRICT])
-def test_what_was_made_strict_is_strict(kind: Any) -> None:
+def test_a_schema_made_strict_is_recognized_as_strict(kind: Any) -> None:
     assert is_strict(Contract(kind).strict_schema("openai"), "openai")
 
 
@@ -451,7 +451,7 @@ def test_a_provider_that_lets_fields_be_absent_gets_no_nulls() -> None:
 
 
 @pytest.mark.growth
-def test_a_large_schema_takes_time_in_proportion() -> None:
+def test_a_large_schema_takes_linear_time() -> None:
     def many(count: int) -> Any:
         properties = {f"p{n}": {"$ref": "#/$defs/d", "description": "x"} for n in range(count)}
         return Contract({"$defs": {"d": {"type": "object", "properties": properties}}, "properties": properties})
@@ -490,7 +490,7 @@ class Record(msgspec.Struct):
         ),
     ],
 )  # fmt: skip
-def test_nulls_for_absent_fields_are_taken_out_and_real_nulls_stay(kind: Any, reply: Any, data: Any) -> None:
+def test_nulls_for_absent_fields_are_removed_and_real_nulls_stay(kind: Any, reply: Any, data: Any) -> None:
     contract = Contract(kind)
     assert compile_schema(contract.strict_schema("openai")).is_valid(reply)
     verdict = contract.check(json.dumps(reply))
@@ -520,7 +520,7 @@ FIELDS: list[tuple[Any, Any, Any]] = [
 
 
 @given(st.lists(st.tuples(st.sampled_from(FIELDS), st.booleans()), min_size=1, max_size=5))
-def test_a_model_comes_back_with_its_defaults(fields: list[tuple[tuple[Any, Any, Any], bool]]) -> None:
+def test_a_model_is_built_with_its_defaults(fields: list[tuple[tuple[Any, Any, Any], bool]]) -> None:
     kinds: dict[str, Any] = {f"f{n}": (kind, default) for n, ((kind, default, _), _) in enumerate(fields)}
     model = create_model("Drawn", **kinds)
     given_values: dict[str, Any] = {}
@@ -647,7 +647,7 @@ def filled(value: Any, schema: Any, *, only_where_null_is_allowed: bool) -> Any:
 
 
 @given(st.data())
-def test_null_for_what_is_absent_is_strict_and_check_gives_the_value_back(data: st.DataObject) -> None:
+def test_null_for_an_absent_field_is_strict_and_check_restores_the_value(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     value = data.draw(values(schema))
     contract = Contract({**schema, "$defs": {"part": PART}})

@@ -128,7 +128,7 @@ def test_an_item_that_is_not_unique_is_found_among_many_objects() -> None:
 
 @pytest.mark.spec("X9")
 @pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
-def test_a_fan_of_references_is_followed_to_2_to_the_20_and_refused_beyond(keyword: str) -> None:
+def test_branching_references_are_followed_up_to_2_to_the_20_and_then_refused(keyword: str) -> None:
     schema = compile_schema(fan(keyword, 20))
     assert not schema.is_valid("x")
     # The validator's own list of errors takes more than a thousand times as long as its judgement.
@@ -140,7 +140,7 @@ def test_a_fan_of_references_is_followed_to_2_to_the_20_and_refused_beyond(keywo
         compile_schema(fan(keyword, 30))
 
 
-def test_the_errors_of_a_fan_are_told_once() -> None:
+def test_the_errors_of_branching_references_are_reported_once() -> None:
     assert compile_schema(fan("allOf", 20)).errors("x")[0].message == "Value: Expected integer, got string"
 
 
@@ -162,7 +162,7 @@ def test_huge_schemas_are_refused_and_large_enums_are_quick() -> None:
 
 
 @pytest.mark.spec("X10")
-def test_ten_thousand_schemas_keep_memory_bounded() -> None:
+def test_ten_thousand_schemas_do_not_fill_the_memory() -> None:
     done = in_subprocess(
         """
         import resource
@@ -187,7 +187,7 @@ def test_ten_thousand_schemas_keep_memory_bounded() -> None:
 
 
 @pytest.mark.spec("X10")
-def test_the_cache_is_bounded() -> None:
+def test_the_size_of_the_cache_is_limited() -> None:
     for i in range(CACHE_SIZE + 50):
         compile_schema({"maximum": i})
     assert len(_CACHE) <= CACHE_SIZE

@@ -76,7 +76,7 @@ def checked(value: Any, source: Any) -> Any:
     return built
 
 
-def test_pydantic_models_with_alias_enum_and_recursion() -> None:
+def test_pydantic_models_may_have_aliases_enums_and_recursion() -> None:
     due = "2024-05-31T10:00:00"  # no offset: fine for a Python datetime, not for RFC 3339
     lines = [{"text": "x", "amount": "1.50"}]
     value = {
@@ -115,7 +115,7 @@ def test_strict_pydantic_models_read_dates_from_text() -> None:
     assert checked({"when": "2024-05-31"}, Strict).when == dt.date(2024, 5, 31)
 
 
-def test_msgspec_dataclass_typeddict_and_generics() -> None:
+def test_msgspec_dataclasses_typed_dicts_and_generics_are_read() -> None:
     assert checked({"name": "x", "size": "3"}, Struct) == Struct("x", 3)
     assert checked({"x": "1", "y": 2.0, "when": "2024-05-31"}, Point) == Point(1, 2, None, dt.date(2024, 5, 31))
     assert checked({"name": "x", "level": "low"}, Choice) == {"name": "x", "level": Level.LOW}
@@ -127,7 +127,7 @@ def test_msgspec_dataclass_typeddict_and_generics() -> None:
     assert checked(key, uuid.UUID) == uuid.UUID(key)
 
 
-def test_what_a_type_refuses_beyond_its_schema() -> None:
+def test_a_type_may_refuse_more_than_its_schema() -> None:
     built, findings = compile_schema(Point).build({"x": -1, "y": 0})
     assert built is None
     assert findings[0].code == "V012"
@@ -136,7 +136,7 @@ def test_what_a_type_refuses_beyond_its_schema() -> None:
     assert findings[0].path == "$[0].when"
 
 
-def test_a_dataclass_that_holds_pydantic_models() -> None:
+def test_a_dataclass_may_contain_pydantic_models() -> None:
     @dataclasses.dataclass
     class Page:
         lines: list[Line]
@@ -145,7 +145,7 @@ def test_a_dataclass_that_holds_pydantic_models() -> None:
     assert built.lines == [Line(text="x")]
 
 
-def test_unknown_keys_of_a_closed_struct() -> None:
+def test_unknown_keys_of_a_closed_struct_are_reported() -> None:
     assert [f.code for f in compile_schema(Struct).errors({"name": "x", "colour": 1})] == ["V003"]
 
 
@@ -155,7 +155,7 @@ def test_json_schema_builds_the_data_itself() -> None:
     assert not schema.is_type
 
 
-def test_a_type_that_nothing_can_read() -> None:
+def test_an_unsupported_type_is_refused() -> None:
     class Opaque:
         pass
 

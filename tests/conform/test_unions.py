@@ -60,13 +60,13 @@ def result(value: Any, schema: Any, options: Options | None = None) -> Any:
     ],
     ids=repr,
 )
-def test_the_arm_that_is_meant(value: Any, schema: Any, expected: Any) -> None:
+def test_the_intended_arm_is_chosen(value: Any, schema: Any, expected: Any) -> None:
     found = result(value, schema)
     assert found == expected
     assert type(found) is type(expected)
 
 
-def test_a_tie_between_different_values_is_left_alone() -> None:
+def test_a_tie_between_different_values_is_not_resolved() -> None:
     schema = {
         "anyOf": [
             {
@@ -87,7 +87,7 @@ def test_a_tie_between_different_values_is_left_alone() -> None:
     assert conform(value, compile_schema(schema), Options()) == (value, [])
 
 
-def test_two_arms_that_agree_are_no_tie() -> None:
+def test_two_arms_that_agree_are_not_a_tie() -> None:
     schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "integer", "maximum": 9}]}
     assert result("5", schema) == 5
 

@@ -85,7 +85,7 @@ class Sent(NamedTuple):
     body: bytes
 
 
-def whole() -> list[Sent]:
+def valid_requests() -> list[Sent]:
     """Every request as it should be."""
     return [Sent(path, (), json.dumps(body).encode()) for path, bodies in PATHS.items() for body in bodies]
 

@@ -36,7 +36,7 @@ class Plant(NamedTuple):
 # -- valid replies -----------------------------------------------------------------------------
 
 
-def whole(protocol: str, text: str) -> dict[str, Any]:
+def unstreamed_reply(protocol: str, text: str) -> dict[str, Any]:
     """A valid reply that is not streamed."""
     if protocol == "chat":
         message = {"role": "assistant", "content": text}
@@ -51,12 +51,12 @@ def whole(protocol: str, text: str) -> dict[str, Any]:
             "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 2},
         }  # fmt: skip
     return {
-        "id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m-1", "output": [said(text)],
+        "id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m-1", "output": [response_message(text)],
         "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
     }  # fmt: skip
 
 
-def said(text: str) -> dict[str, Any]:
+def response_message(text: str) -> dict[str, Any]:
     """A message of a response."""
     part = {"type": "output_text", "text": text, "annotations": []}
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
@@ -71,7 +71,7 @@ def streamed(protocol: str, text: str) -> list[dict[str, Any]]:
         chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
         return [*chunks, {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
     if protocol == "messages":
-        begun = {**whole(protocol, ""), "content": [], "stop_reason": None}
+        begun = {**unstreamed_reply(protocol, ""), "content": [], "stop_reason": None}
         deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
         return [
             {"type": "message_start", "message": begun},
@@ -83,12 +83,15 @@ def streamed(protocol: str, text: str) -> list[dict[str, Any]]:
         ]
     item = {"output_index": 0, "item_id": "msg_1", "content_index": 0}
     return [
-        {"type": "response.created", "response": {**whole(protocol, ""), "status": "in_progress", "output": []}},
-        {"type": "response.output_item.added", "output_index": 0, "item": {**said(""), "content": []}},
+        {
+            "type": "response.created",
+            "response": {**unstreamed_reply(protocol, ""), "status": "in_progress", "output": []},
+        },
+        {"type": "response.output_item.added", "output_index": 0, "item": {**response_message(""), "content": []}},
         *({"type": "response.output_text.delta", **item, "delta": piece} for piece in pieces),
         {"type": "response.output_text.done", **item, "text": text},
-        {"type": "response.output_item.done", "output_index": 0, "item": said(text)},
-        {"type": "response.completed", "response": whole(protocol, text)},
+        {"type": "response.output_item.done", "output_index": 0, "item": response_message(text)},
+        {"type": "response.completed", "response": unstreamed_reply(protocol, text)},
     ]
 
 
@@ -187,11 +190,11 @@ def plants(protocol: str, text: str, values: tuple[Any, ...] = VALUES, *, stream
 def _in_whole(protocol: str, text: str, values: tuple[Any, ...]) -> Iterator[Plant]:
     for steps, rule in places(RULES[protocol]):
         for value in values:
-            body = whole(protocol, text)
+            body = unstreamed_reply(protocol, text)
             put(body, steps, value)
             yield Plant(shown(steps), rule, written(body))
-    for steps in _keys(whole(protocol, text)):
-        body = _twice(whole(protocol, text), steps)
+    for steps in _keys(unstreamed_reply(protocol, text)):
+        body = _twice(unstreamed_reply(protocol, text), steps)
         yield Plant(f"{shown(steps)}, twice", None, written(body))
 
 
@@ -258,7 +261,7 @@ def _other(protocol: str, text: str, *, stream: bool) -> Iterator[Plant]:
             events[2]["choices"] = [{"index": 0, "message": {"content": text + MARK}, "delta": {}}]
             yield Plant("a whole message", None, sse(events))
         else:
-            body = whole(protocol, text)
+            body = unstreamed_reply(protocol, text)
             body["choices"].append({**other, "message": {"role": "assistant", "content": MARK}})
             yield Plant("choices[1]", None, written(body))
     if stream:

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     cut: int | None = None
 
 
-def told(**body: Any) -> Answer:
+def json_answer(**body: Any) -> Answer:
     """An answer in JSON."""
     return Answer(json.dumps(body).encode())
 

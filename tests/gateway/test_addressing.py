@@ -54,7 +54,7 @@ def test_an_upstream_with_a_query_or_a_fragment_is_a_fault(tmp_path: Path, end: 
     ["https://models.example", "https://models.example/v1/", "https://models.example/messages",
      "https://models.example/team/responses", "http://[::1]:8000/v1", "https://models.example/v1beta/openai"],
 )  # fmt: skip
-def test_a_base_address_is_none(tmp_path: Path, url: str) -> None:
+def test_a_base_address_is_not_a_fault(tmp_path: Path, url: str) -> None:
     assert of_url(tmp_path, url) == []
 
 
@@ -69,7 +69,7 @@ def test_a_password_in_an_address_is_never_repeated(tmp_path: Path, url: str) ->
     assert "canary" not in repr(Upstream("main", url))
 
 
-def test_a_password_in_an_address_is_taken_out_of_replies() -> None:
+def test_a_password_in_an_address_is_removed_from_replies() -> None:
     assert Upstream("main", "https://ada:can%40ary@models.example").secrets == (
         "can%40ary",
         "can@ary",
@@ -92,7 +92,7 @@ def test_a_password_in_an_address_is_taken_out_of_replies() -> None:
         (".", ".: that is a folder"),
     ],
 )  # fmt: skip
-def test_a_store_that_cannot_be_is_a_fault(tmp_path: Path, url: str, said: str) -> None:
+def test_an_impossible_store_address_is_a_fault(tmp_path: Path, url: str, said: str) -> None:
     text = "upstreams: {main: {url: 'https://models.example'}}\n"
     for found in (faults(tmp_path, f"{text}store: '{url}'\n"), faults(tmp_path, f"{text}store: $STORE\n", STORE=url)):
         assert len(found) == 1
@@ -103,7 +103,7 @@ def test_a_store_that_cannot_be_is_a_fault(tmp_path: Path, url: str, said: str) 
     assert "canary" not in str(refused.value)
 
 
-def test_a_password_of_the_store_belongs_into_the_environment(tmp_path: Path) -> None:
+def test_a_password_of_the_store_belongs_in_the_environment(tmp_path: Path) -> None:
     text = "upstreams: {main: {url: 'https://models.example'}}\nstore: "
     url = "postgresql://trueup:canary@db/trueup"
     (found,) = faults(tmp_path, f"{text}{url}\n")

@@ -20,7 +20,7 @@ def content(response: object) -> str:
     return str(response.json()["choices"][0]["message"]["content"])  # type: ignore[attr-defined]
 
 
-def test_a_reply_that_is_right_leaves_unchanged(desk: Open) -> None:
+def test_a_valid_reply_is_passed_through_unchanged(desk: Open) -> None:
     right = {
         "id": "x", "object": "chat.completion", "created": 1, "model": "m-1", "usage": {"total_tokens": 3},
         "choices": [{"index": 0, "message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}],
@@ -39,7 +39,7 @@ def test_a_reply_that_is_right_leaves_unchanged(desk: Open) -> None:
         assert response.headers["x-trueup-dropped"] == "*"
 
 
-def test_what_can_be_mended_is_mended_and_the_rest_of_the_reply_stays(desk: Open) -> None:
+def test_repairable_parts_are_repaired_and_the_rest_of_the_reply_stays(desk: Open) -> None:
     with desk(['```json\n{"name": "Ada", "age": "36",}\n```'], PERSON) as d:
         response = d.chat()
         assert content(response) == '{"name":"Ada","age":36}'
@@ -47,7 +47,7 @@ def test_what_can_be_mended_is_mended_and_the_rest_of_the_reply_stays(desk: Open
         assert "trueup" not in response.json()
 
 
-def test_who_asks_for_it_gets_findings_and_fixes(desk: Open) -> None:
+def test_findings_and_fixes_are_sent_on_request(desk: Open) -> None:
     with desk(['{"name": "Ada", "age": 36,}', GOOD], PERSON) as d:
         told = d.chat(headers={"x-trueup-include": "1"}).json()["trueup"]
         assert (told["outcome"], told["attempts"], [fix["code"] for fix in told["fixes"]]) == ("accepted", 1, ["S001"])
@@ -58,7 +58,7 @@ def test_who_asks_for_it_gets_findings_and_fixes(desk: Open) -> None:
 
 
 @pytest.mark.spec("A7", "X43")
-def test_a_bad_reply_is_repaired_before_anybody_sees_it(desk: Open) -> None:
+def test_an_invalid_reply_is_repaired_before_the_client_sees_it(desk: Open) -> None:
     with desk(['{"name": "Ada"}', GOOD, GOOD], PERSON) as d:
         response = d.chat(temperature=0.9, custom_field="kept")
         assert json.loads(content(response)) == {"name": "Ada", "age": 36}
@@ -74,7 +74,7 @@ def test_a_bad_reply_is_repaired_before_anybody_sees_it(desk: Open) -> None:
 
 
 @pytest.mark.spec("X41")
-def test_a_reply_that_cannot_be_had_is_an_error_of_the_protocol_and_its_text_is_withheld(desk: Open) -> None:
+def test_an_unobtainable_reply_is_a_protocol_error_and_its_text_is_withheld(desk: Open) -> None:
     secret = "the useful but invalid answer " * 20
     with desk([], PERSON, then=secret) as d:
         response = d.chat()
@@ -93,7 +93,7 @@ def test_a_reply_that_cannot_be_had_is_an_error_of_the_protocol_and_its_text_is_
 
 
 @pytest.mark.spec("C9", "C10", "C11")
-def test_a_reply_of_another_state_is_asked_for_anew_with_the_hint_and_then_replaced(desk: Open) -> None:
+def test_a_reply_of_another_state_is_requested_again_with_the_hint_and_then_replaced(desk: Open) -> None:
     bad = "Te recomiendo a Ana para ese servicio, es estupenda."
     good = "¿Qué servicio te gustaría reservar hoy? Tenemos corte y color."
     with desk([bad, good, bad, bad], SALON) as d:
@@ -111,7 +111,7 @@ def test_a_reply_of_another_state_is_asked_for_anew_with_the_hint_and_then_repla
         assert said.status_code == 400
 
 
-def test_context_comes_by_header_too(desk: Open) -> None:
+def test_the_context_can_be_a_header(desk: Open) -> None:
     reply = "Un corte para María. ¿Qué más te gustaría reservar?"
     with desk([reply, reply], SALON, policy=Policy(otherwise="failed", regenerations=0)) as d:
         known = json.dumps({"state": "SERVICE_SELECTION", "data": {"first_name": "María"}})
@@ -119,7 +119,7 @@ def test_context_comes_by_header_too(desk: Open) -> None:
         assert content(d.chat(headers=LATER)) != reply
 
 
-def test_calls_are_judged_and_mended(desk: Open) -> None:
+def test_calls_are_judged_and_repaired(desk: Open) -> None:
     tools = [
         {
             "type": "function",
@@ -152,7 +152,7 @@ def test_calls_are_judged_and_mended(desk: Open) -> None:
         assert response.status_code == 200
 
 
-def test_a_context_gives_each_call_its_place(desk: Open) -> None:
+def test_a_context_gives_each_call_its_position(desk: Open) -> None:
     tools = [{"type": "function", "function": {"name": name}} for name in ("look", "book")]
     contract = Contract(tools=tools, order={"level": "error"}, name="booking")
     with desk([Say(None, (Call("book", {}),)), Say(None, (Call("look", {}),))], contract) as d:
@@ -163,7 +163,7 @@ def test_a_context_gives_each_call_its_place(desk: Open) -> None:
 
 
 @pytest.mark.spec("A8", "X36")
-def test_failures_of_the_line_are_tried_again(desk: Open) -> None:
+def test_connection_failures_are_retried(desk: Open) -> None:
     script = [Fail(500), Reset(), Cut("half a rep", events=-1), GOOD]
     with desk(script, PERSON) as d:
         response = d.chat()
@@ -172,7 +172,7 @@ def test_failures_of_the_line_are_tried_again(desk: Open) -> None:
         assert response.headers["x-trueup-attempts"] == "4"
 
 
-def test_what_the_upstream_refuses_is_told_as_its_own_words(desk: Open) -> None:
+def test_a_refusal_of_the_upstream_is_reported_in_its_own_words(desk: Open) -> None:
     with desk([Fail(404, "no such model")], PERSON) as d:
         response = d.chat()
         assert response.status_code == 404
@@ -180,7 +180,7 @@ def test_what_the_upstream_refuses_is_told_as_its_own_words(desk: Open) -> None:
 
 
 @pytest.mark.spec("X25")
-def test_our_key_is_in_no_answer_and_no_store(desk: Open, tmp_path: Path) -> None:
+def test_our_key_is_in_no_answer_and_not_in_the_store(desk: Open, tmp_path: Path) -> None:
     leak = Raw(
         json.dumps({"error": {"message": f"bad key {KEY}", "type": "invalid_request_error"}}).encode(), status=401
     )
@@ -195,7 +195,7 @@ def test_our_key_is_in_no_answer_and_no_store(desk: Open, tmp_path: Path) -> Non
 
 
 @pytest.mark.spec("A9")
-def test_a_mode_that_is_refused_is_stepped_down_and_the_next_model_asked(desk: Open) -> None:
+def test_a_refused_mode_is_stepped_down_and_the_next_model_is_asked(desk: Open) -> None:
     policy = Policy(otherwise="failed", models=("second",), repairs=0, backoff=0.01)
     with desk({"m": ["no"], "second": [GOOD]}, PERSON, reject={"json_schema"}, policy=policy) as d:
         response = d.chat()
@@ -205,7 +205,7 @@ def test_a_mode_that_is_refused_is_stepped_down_and_the_next_model_asked(desk: O
         assert d.upstream.requests[-1].json["model"] == "second"
 
 
-def test_the_clients_own_format_is_left_alone(desk: Open) -> None:
+def test_the_clients_own_format_is_not_changed(desk: Open) -> None:
     with desk([GOOD], PERSON) as d:
         own = {"type": "json_object"}
         d.chat(response_format=own)
@@ -226,7 +226,7 @@ def test_the_clients_own_format_is_left_alone(desk: Open) -> None:
         (b"[" * 100_000, "not a JSON object"),
     ],
 )
-def test_what_is_no_request_is_refused(desk: Open, body: bytes, message: str) -> None:
+def test_an_invalid_request_is_refused(desk: Open, body: bytes, message: str) -> None:
     with desk([], Contract(PERSON), config=lambda url: Config(
         {"main": Upstream("main", url, private=True)}, (Route("all", ("*", ""), Contract(PERSON), policy=QUICK),)
     )) as d:  # fmt: skip
@@ -236,7 +236,7 @@ def test_what_is_no_request_is_refused(desk: Open, body: bytes, message: str) ->
         assert d.upstream.requests == []
 
 
-def test_contracts_by_route_model_and_header_and_none_can_be_undone(desk: Open) -> None:
+def test_contracts_are_chosen_by_route_model_and_header_and_cannot_be_bypassed(desk: Open) -> None:
     def config(url: str) -> Config:
         person = Contract(PERSON, name="person")
         return Config(
@@ -284,7 +284,7 @@ def test_a_call_that_the_contract_requires_is_required_of_the_upstream(
         assert d.upstream.requests[0].json["tool_choice"] == sent
 
 
-def test_the_failure_of_a_server_is_not_quoted_under_a_contract_for_some_quote_the_model(
+def test_under_a_contract_a_server_error_is_not_quoted_because_it_may_quote_the_model(
     desk: Open, tmp_path: Path
 ) -> None:
     said = "error parsing tool call: raw='words that nobody judged'"

@@ -44,7 +44,7 @@ def refusal(answer: httpx.Response) -> str:
     return message
 
 
-def test_a_name_that_is_too_long_is_refused_by_its_place_and_never_stored(desk: Open, tmp_path: Any) -> None:
+def test_a_name_that_is_too_long_is_refused_with_its_position_and_never_stored(desk: Open, tmp_path: Any) -> None:
     with open_store(tmp_path / "v.db") as store, desk([], STATES, store=store, quota=True) as d:
         for place, path, body, headers in NAMES:
             said = refusal(d.http.post(path, json=body, headers=headers))
@@ -55,12 +55,12 @@ def test_a_name_that_is_too_long_is_refused_by_its_place_and_never_stored(desk: 
         assert d.upstream.exchanges == []
 
 
-def test_a_longest_name_is_taken(desk: Open) -> None:
+def test_a_name_at_the_limit_is_accepted(desk: Open) -> None:
     with desk([GOOD], PERSON) as d:
         assert d.chat(model="m" * 256, user="u" * 256).status_code == 200
 
 
-def test_a_part_of_the_wrong_kind_is_refused_by_its_place(desk: Open) -> None:
+def test_a_part_of_the_wrong_kind_is_refused_with_its_position(desk: Open) -> None:
     with desk([], PERSON) as d:
         for place, path, body in KINDS:
             assert f"'{place}'" in refusal(d.http.post(path, json=body))
@@ -71,7 +71,7 @@ def test_a_long_model_is_refused_without_a_contract_too(desk: Open) -> None:
         assert "'model' must be" in refusal(d.chat(model=LONG))
 
 
-def test_a_context_has_a_size_of_its_own_and_a_history_does_not_count(desk: Open) -> None:
+def test_a_context_has_its_own_size_limit_and_a_history_does_not_count(desk: Open) -> None:
     with desk([], PERSON, then=GOOD, limits=Limits(context=100)) as d:
         said = d.chat(trueup={"data": {"notes": "x" * 100}})
         assert "'trueup' has more than 100 bytes" in refusal(said)
@@ -85,7 +85,7 @@ def test_a_context_has_a_size_of_its_own_and_a_history_does_not_count(desk: Open
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/check"])
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_bytes_that_are_not_utf8_are_a_fault_of_the_request(desk: Open, path: str, contract: Any) -> None:
+def test_bytes_that_are_not_utf8_are_a_client_error(desk: Open, path: str, contract: Any) -> None:
     with desk([], contract, then=GOOD) as d:
         bodies = [b'{"model": "\xff", "messages": []}', b'{"trueup": {}, "reply": "\xc3", "model": "m"}']
         assert ["not a JSON object" in refusal(d.http.post(path, content=body)) for body in bodies] == [True, True]

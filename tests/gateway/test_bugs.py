@@ -102,7 +102,7 @@ def test_a_request_fails_after_one_call_and_is_not_charged(
 
 
 @BROKEN
-def test_a_check_is_no_verdict(store: Store, broken: Any) -> None:
+def test_a_bug_gives_no_verdict_at_the_check_endpoint(store: Store, broken: Any) -> None:
     contract = Contract(checks=[broken], name="broken")
     made = config(contracts={"broken": contract}, routes=())
     with running(made, store) as gateway, httpx.Client(base_url=gateway.url, timeout=60) as http:
@@ -111,7 +111,7 @@ def test_a_check_is_no_verdict(store: Store, broken: Any) -> None:
         assert 'code="X001"' in http.get("/metrics").text
 
 
-def test_the_client_of_openai_does_not_try_again(desk: Open) -> None:
+def test_the_openai_client_does_not_retry(desk: Open) -> None:
     with desk([TEXT], Contract(checks=[raises]), then=TEXT) as d:
         client = openai.OpenAI(base_url=f"{d.url}/v1", api_key="k", max_retries=3)
         with pytest.raises(openai.InternalServerError, match="contract_bug"):
@@ -119,7 +119,7 @@ def test_the_client_of_openai_does_not_try_again(desk: Open) -> None:
         assert len(d.upstream.requests) == 1
 
 
-def test_what_has_been_shown_of_a_stream_ends_with_the_error(desk: Open) -> None:
+def test_a_stream_that_has_started_ends_with_the_error(desk: Open) -> None:
     def whole(verdict: Any, context: Any) -> None:
         if "more to say" in verdict.reply.text:
             raise KeyError(CANARY)
@@ -138,7 +138,7 @@ def test_what_has_been_shown_of_a_stream_ends_with_the_error(desk: Open) -> None
         assert len(d.upstream.requests) == 1
 
 
-def test_a_fallback_that_shows_the_bug_is_no_fault_of_the_client(desk: Open) -> None:
+def test_a_fallback_with_the_bug_is_not_a_client_error(desk: Open) -> None:
     policy = Policy(fallback="Sorry, not now.", prices={})
     with desk([TEXT], Contract(checks=[raises]), then=TEXT, policy=policy) as d:
         answer = d.chat()
@@ -146,7 +146,7 @@ def test_a_fallback_that_shows_the_bug_is_no_fault_of_the_client(desk: Open) -> 
         assert not d.upstream.requests
 
 
-def test_a_validator_of_a_type_is_code_of_the_contract(desk: Open) -> None:
+def test_a_validator_of_a_type_counts_as_contract_code(desk: Open) -> None:
     class Person(pydantic.BaseModel):
         name: str
         age: int

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.gateway.planting import MARK, PATHS, Plant, Planted, plants, sse, streamed, whole, written
+from tests.gateway.planting import MARK, PATHS, Plant, Planted, plants, sse, streamed, unstreamed_reply, written
 from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.config import Config, Route, Upstream
@@ -68,7 +68,7 @@ def tried(plant: Plant, response: httpx.Response) -> str:
 def bad(protocol: str, *, stream: bool) -> bytes:
     """A reply that no contract here takes."""
     text = "zqx " * 20
-    return sse(streamed(protocol, text)) if stream else written(whole(protocol, text))
+    return sse(streamed(protocol, text)) if stream else written(unstreamed_reply(protocol, text))
 
 
 EVERY = [(protocol, stream) for protocol in PATHS for stream in (False, True)]
@@ -87,7 +87,7 @@ few = pytest.mark.parametrize(("protocol", "stream"), FEW, ids=[NAMES[pair] for 
 @pytest.mark.parametrize(
     ("contract", "protocol", "stream", "values"), TRIED, ids=[f"{c}-{NAMES[p, s]}" for c, p, s, _ in TRIED]
 )
-def test_a_marker_beside_valid_content_never_reaches_the_client(
+def test_a_marker_next_to_valid_content_never_reaches_the_client(
     gateway: tuple[httpx.Client, Planted], contract: str, protocol: str, stream: bool, values: tuple[Any, ...]
 ) -> None:
     client, upstream = gateway
@@ -138,7 +138,7 @@ def test_a_marker_in_a_refused_reply_never_reaches_the_client(
 
 @pytest.mark.spec("C10", "C11")
 @few
-def test_a_marker_beside_a_fallback_never_reaches_the_client(
+def test_a_marker_next_to_a_fallback_never_reaches_the_client(
     gateway: tuple[httpx.Client, Planted], protocol: str, stream: bool
 ) -> None:
     client, upstream = gateway
@@ -152,7 +152,7 @@ def test_a_marker_beside_a_fallback_never_reaches_the_client(
 
 
 @few
-def test_a_marker_beside_a_degraded_reply_never_reaches_the_client(
+def test_a_marker_next_to_a_degraded_reply_never_reaches_the_client(
     gateway: tuple[httpx.Client, Planted], protocol: str, stream: bool
 ) -> None:
     client, upstream = gateway

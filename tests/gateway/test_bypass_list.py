@@ -87,7 +87,7 @@ def test_fields_of_real_providers_are_on_the_list(rules: Any, body: Any) -> None
 
 
 @pytest.mark.parametrize(("rules", "body"), SHAPES)
-def test_what_is_clean_loses_nothing(rules: Any, body: Any) -> None:
+def test_a_clean_reply_loses_nothing(rules: Any, body: Any) -> None:
     is_clean = clean(rules)
     for name in (*body, "invented"):
         for value in ("two words", None, 1, True, [], {}, ["x"], {"x": 1}, "name-1"):
@@ -108,9 +108,7 @@ def test_what_is_clean_loses_nothing(rules: Any, body: Any) -> None:
         Say(None, (Call("look", {"n": "zebra"}),)),
     ],
 )  # fmt: skip
-def test_an_error_quotes_nothing_of_the_reply(
-    desk: Open, tmp_path: Any, said: Any, protocol: str, stream: bool
-) -> None:
+def test_an_error_does_not_quote_the_reply(desk: Open, tmp_path: Any, said: Any, protocol: str, stream: bool) -> None:
     look = {"name": "look", "parameters": {"properties": {"n": {"type": "integer"}}, "additionalProperties": False}}
     contract = Contract(CLOSED, tools=[look], name="person")
     with (
@@ -164,7 +162,7 @@ def test_calls_that_the_client_offers_are_sent_under_a_contract_without_tools(de
         assert (refused.status_code, refused.json()["error"]["findings"][0]["code"]) == (422, "T001")
 
 
-def test_other_fields_beside_calls_are_judged_by_the_states(desk: Open) -> None:
+def test_other_fields_next_to_calls_are_judged_by_the_states(desk: Open) -> None:
     look = {"name": "look", "parameters": {"type": "object"}}
     contract = Contract(
         tools=[look], states={"start": "S", "S": {"forbid": [{"terms": ["zebra"]}], "fallback": "Hello."}}

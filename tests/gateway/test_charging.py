@@ -48,7 +48,7 @@ def test_only_a_valid_reply_is_charged(desk: Open, store: Store) -> None:
 
 
 @pytest.mark.spec("Q13")
-def test_who_has_used_up_its_quota_is_told_before_anything_is_asked(desk: Open, store: Store) -> None:
+def test_an_exhausted_quota_is_reported_before_any_call(desk: Open, store: Store) -> None:
     store.quota.set_limit("acme", 1)
     with desk([GOOD, GOOD], PERSON, store=store, quota=True) as d:
         acme = {"x-trueup-tenant": "acme", "x-trueup-user": "ada"}
@@ -121,9 +121,7 @@ def test_two_requests_with_one_key_at_once_are_one(desk: Open, store: Store) -> 
         d.chat()
 
 
-def test_a_store_that_cannot_write_gives_nothing_away(
-    desk: Open, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_reply_is_sent_if_the_store_cannot_write(desk: Open, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(*_: Any, **__: Any) -> Any:
         raise StoreFull("s.db: the disk is full")
 
@@ -151,7 +149,7 @@ def test_a_store_that_cannot_write_gives_nothing_away(
         store._writer.trouble = None
 
 
-def test_a_store_that_falls_behind_lets_nothing_new_begin_and_loses_no_verdict(
+def test_a_store_that_falls_behind_refuses_new_requests_and_loses_no_verdict(
     desk: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = str(tmp_path / "slow.db")
@@ -173,7 +171,7 @@ def test_a_store_that_falls_behind_lets_nothing_new_begin_and_loses_no_verdict(
 
 
 @pytest.mark.spec("X38")
-def test_a_callers_key_says_whose_request_it_is_and_no_header_undoes_that(desk: Open, store: Store) -> None:
+def test_the_callers_key_decides_the_tenant_and_no_header_overrides_it(desk: Open, store: Store) -> None:
     from trueup.gateway.config import Caller
 
     with desk([GOOD], PERSON, store=store, quota=True, clients=(Caller("k-acme", "acme"),)) as d:
@@ -214,7 +212,7 @@ def test_each_reply_that_is_passed_through_is_charged(desk: Open, store: Store) 
         assert store.quota.audit() == []
 
 
-def test_who_is_out_of_quota_on_one_route_is_out_on_every_other(desk: Open, store: Store) -> None:
+def test_a_quota_exhausted_on_one_route_is_exhausted_on_every_route(desk: Open, store: Store) -> None:
     store.quota.set_limit("", 2, period="total")
     judged, plain, free = (
         Route("judged", ("j",), Contract(PERSON)),
@@ -242,7 +240,7 @@ def test_the_file_says_which_routes_are_charged(tmp_path: Path) -> None:
     assert [(f.line, f.message) for f in read_config(file)[1]] == [(2, "quota needs a store")]
 
 
-def test_a_route_may_be_charged_where_the_others_are_not(desk: Open, store: Store) -> None:
+def test_one_route_may_be_charged_and_the_others_not(desk: Open, store: Store) -> None:
     paid, free = Route("paid", ("p",), quota=True), Route("free", ("*",))
     with desk([], then=GOOD, store=store, config=routed(paid, free, quota=False)) as d:
         assert [d.chat(model=model).status_code for model in ("p", "f", "f")] == [200] * 3
@@ -250,7 +248,7 @@ def test_a_route_may_be_charged_where_the_others_are_not(desk: Open, store: Stor
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_the_user_and_the_model_of_a_passed_request_have_their_own_limits(
+def test_the_user_and_the_model_of_a_passed_request_have_separate_limits(
     desk: Open, store: Store, stream: bool
 ) -> None:
     store.quota.set_limit("", 1, scope="user", name="*", period="day")
@@ -261,7 +259,7 @@ def test_the_user_and_the_model_of_a_passed_request_have_their_own_limits(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_who_leaves_before_the_first_byte_of_a_passed_reply_owes_nothing(
+def test_a_client_that_leaves_before_the_first_byte_of_a_passed_reply_owes_nothing(
     desk: Open, store: Store, stream: bool
 ) -> None:
     with desk([Hang()], store=store, config=routed()) as d:

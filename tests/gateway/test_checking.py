@@ -49,7 +49,7 @@ def post(http: httpx.Client, path: str = "/v1/check", headers: Any = None, **bod
     return http.post(path, json=body, headers=headers)
 
 
-def test_a_verdict_comes_back(http: httpx.Client) -> None:
+def test_a_verdict_is_returned(http: httpx.Client) -> None:
     answer = post(http, contract="chat", reply="Yes")
     verdict = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
@@ -61,7 +61,7 @@ def test_a_verdict_comes_back(http: httpx.Client) -> None:
     assert (verdict["contract"], verdict["fingerprint"]) == ("chat", CHAT.fingerprint)
 
 
-def test_data_fixes_and_calls_come_back() -> None:
+def test_data_fixes_and_calls_are_returned() -> None:
     tools = Contract(tools=[{"name": "book", "parameters": {"properties": {"day": {"type": "integer"}}}}], name="tools")
     call = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "book", "arguments": '{"day": "3"}'}}]}
     with (
@@ -97,7 +97,7 @@ def test_replies_and_messages_are_judged(http: httpx.Client, body: dict[str, Any
     assert post(http, contract="chat", **body).json()["reason"] == reason
 
 
-def test_messages_beside_a_reply_are_those_before_it() -> None:
+def test_messages_next_to_a_reply_are_the_earlier_ones() -> None:
     rule = {"name": "greets", "expr": "not first or 'hello' in text.lower()", "reason": "Missing greeting"}
     topic = {"name": "topic", "expr": "'rain' not in question or 'rain' in text", "reason": "Off topic"}
     contract = Contract(reply={"rules": [rule, topic]}, name="polite")
@@ -113,7 +113,7 @@ def test_messages_beside_a_reply_are_those_before_it() -> None:
         assert post(http, context={"first": False, "question": "?"}, reply="The answer is no.").json()["ok"]
 
 
-def test_the_contract_is_named_or_bound_or_the_only_one(http: httpx.Client) -> None:
+def test_the_contract_is_the_named_one_or_the_bound_one_or_the_only_one(http: httpx.Client) -> None:
     assert post(http, contract="person", reply="{}").json()["contract"] == "person"
     assert post(http, headers={"x-trueup-contract": "person"}, reply="{}").json()["contract"] == "person"
     assert post(http, "/chat/v1/check", reply=FINE).json()["contract"] == "chat"
@@ -131,7 +131,7 @@ def test_the_contract_is_named_or_bound_or_the_only_one(http: httpx.Client) -> N
         )
 
 
-def test_half_a_character_is_judged_and_the_answer_is_valid_json() -> None:
+def test_half_a_surrogate_pair_is_judged_and_the_answer_is_valid_json() -> None:
     def half(reply: Reply, context: Any) -> dict[str, Any]:
         return {"ok": False, "reason": "cut: \ud83d", "metrics": {"last": "\ud83d", "big": 10**400}}
 
@@ -173,14 +173,16 @@ def test_half_a_character_is_judged_and_the_answer_is_valid_json() -> None:
         ({"contract": "chat", "reply": "", "record": "no"}, 400, "invalid_value", "'record'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_judged_is_said(http: httpx.Client, body: Any, status: int, code: str, says: str) -> None:
+def test_input_that_cannot_be_judged_is_reported(
+    http: httpx.Client, body: Any, status: int, code: str, says: str
+) -> None:
     answer = http.post("/v1/check", json=body)
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (status, code)
     assert says in error["message"]
 
 
-def test_other_requests_are_refused_too(http: httpx.Client) -> None:
+def test_other_invalid_requests_are_refused(http: httpx.Client) -> None:
     assert http.post("/v1/check", content=b"{no").json()["error"]["code"] == "invalid_json"
     assert http.post("/v1/check", content=b"[1]").json()["error"]["code"] == "invalid_json"
     assert post(http, "/nobody/v1/check", reply="").status_code == 404
@@ -188,7 +190,7 @@ def test_other_requests_are_refused_too(http: httpx.Client) -> None:
     assert http.get("/v1/check").status_code == 405
 
 
-def test_keys_and_limits_are_those_of_the_other_paths() -> None:
+def test_keys_and_limits_are_the_same_as_on_other_paths() -> None:
     clients = (Caller("app-key", "acme", "ada"),)
     with (
         running(config(clients=clients, limits=Limits(request=1000))) as gateway,
@@ -205,7 +207,7 @@ def test_keys_and_limits_are_those_of_the_other_paths() -> None:
         wait_for(lambda: gateway.gateway.metrics.active == 0)
 
 
-def test_the_deadline_is_that_of_the_other_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_deadline_is_the_same_as_on_other_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.gateway.runtime._GRACE", 0.0)
 
     async def never(reply: Reply, context: Any) -> None:
@@ -218,7 +220,7 @@ def test_the_deadline_is_that_of_the_other_paths(monkeypatch: pytest.MonkeyPatch
         wait_for(lambda: gateway.gateway.metrics.active == 0)
 
 
-def test_a_slow_check_keeps_nobody_waiting() -> None:
+def test_a_slow_check_does_not_delay_other_requests() -> None:
     begun, over = threading.Event(), threading.Event()
 
     def slow(reply: Reply, context: Any) -> bool:
@@ -241,7 +243,7 @@ def test_a_slow_check_keeps_nobody_waiting() -> None:
         assert found[0].json()["ok"]
 
 
-def test_a_request_under_a_contract_that_waits_keeps_nobody_waiting(desk: Open) -> None:
+def test_a_request_whose_contract_waits_does_not_delay_others(desk: Open) -> None:
     begun, over = threading.Event(), threading.Event()
 
     async def scored(reply: Reply, context: Any) -> dict[str, Any]:
@@ -282,7 +284,7 @@ def test_verdicts_are_stored_redacted_unless_the_request_says_no(http: httpx.Cli
     assert store.stats()[0].asked == 1
 
 
-def test_a_store_that_is_full_is_said_before_anything_is_judged(
+def test_a_full_store_is_reported_before_anything_is_judged(
     http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Store, "crowded", property(lambda self: True))
@@ -303,7 +305,7 @@ def test_checks_are_counted_and_never_charged(tmp_path: Path) -> None:
         assert all(standing.used == 0 for standing in store.quota.standings("acme"))
 
 
-def test_text_that_json_has_no_bytes_for_comes_back(http: httpx.Client) -> None:
+def test_a_lone_surrogate_and_a_long_integer_are_accepted(http: httpx.Client) -> None:
     answer = http.post(
         "/v1/check",
         content=b'{"contract": "person", "reply": "{\\"name\\": \\"\\\\ud800\\", \\"age\\": 123456789012345678901234567890}"}',

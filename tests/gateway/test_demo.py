@@ -21,7 +21,7 @@ def run(command: str) -> httpx.Response:
 
 
 @pytest.mark.needs("model")
-def test_the_demonstration_shows_each_way_through_the_gateway_and_suggests_a_repair() -> None:
+def test_the_demo_shows_each_outcome_of_the_gateway_and_suggests_a_repair() -> None:
     said: list[str] = []
     answers: list[httpx.Response] = []
 

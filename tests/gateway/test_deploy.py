@@ -29,7 +29,7 @@ def instructions() -> list[tuple[str, str]]:
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
 
 
-def test_the_container_is_pinned_runs_without_root_and_holds_no_key() -> None:
+def test_the_container_is_pinned_runs_without_root_and_contains_no_key() -> None:
     found = instructions()
     images = [rest.split()[0] for word, rest in found if word == "FROM"]
     assert images
@@ -81,7 +81,7 @@ def test_the_container_is_built_from_hashes_and_labelled() -> None:
     assert f"Programming Language :: Python :: {version[1]}" in project["classifiers"]
 
 
-def test_the_lock_of_the_container_has_what_its_extras_need() -> None:
+def test_the_lock_file_of_the_container_has_the_packages_of_its_extras() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     pinned = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / "gateway.lock").read_text("utf-8"), re.MULTILINE))
     needed = {
@@ -90,7 +90,7 @@ def test_the_lock_of_the_container_has_what_its_extras_need() -> None:
     assert needed <= pinned, "run the last command of `make lock`"
 
 
-def test_the_health_check_says_what_readyz_says() -> None:
+def test_the_health_check_agrees_with_readyz() -> None:
     health = next(rest for word, rest in instructions() if word == "HEALTHCHECK")
     program = json.loads(health[health.index("[") :])[2]
     with ScriptedServer([]) as upstream, running(of(upstream.url)) as gateway:
@@ -119,7 +119,7 @@ def load(folder: Path, gateway: str, contracts: dict[str, str], environ: dict[st
     return load_config(folder / "gateway.yaml", environ)
 
 
-def test_compose_starts_the_image_with_what_it_needs_and_little_else(tmp_path: Path) -> None:
+def test_compose_starts_the_image_with_only_what_it_needs(tmp_path: Path) -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     gateway, db = compose["services"]["gateway"], compose["services"]["db"]
     assert set(gateway["environment"]) == set(ENVIRON)
@@ -172,14 +172,14 @@ def test_the_kubernetes_objects_fit_together(tmp_path: Path) -> None:
     assert pod["spec"]["terminationGracePeriodSeconds"] > pause + config.limits.stop_seconds + 5
 
 
-def test_nginx_lets_every_way_to_a_route_through() -> None:
+def test_nginx_passes_every_path_of_a_route() -> None:
     patterns = re.findall(r"location ~ (\S+) \{", (DEPLOY / "nginx.conf").read_text("utf-8"))
     for path in ("/v1/chat/completions", "/v1/messages", "/clinic/v1/responses"):
         assert re.search(patterns[0], path), path
     assert not re.search(patterns[0], "/metrics")
 
 
-def test_the_unit_checks_its_file_keeps_to_itself_and_lets_work_finish() -> None:
+def test_the_systemd_unit_checks_its_file_is_isolated_and_lets_work_finish() -> None:
     unit = configparser.ConfigParser(interpolation=None, strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string((DEPLOY / "trueup-gateway.service").read_text("utf-8"))
@@ -197,7 +197,7 @@ def test_the_unit_checks_its_file_keeps_to_itself_and_lets_work_finish() -> None
 @pytest.mark.parametrize(
     "line", ["proxy_buffering off;", "proxy_next_upstream off;", "proxy_http_version 1.1;", 'X-Trueup-User ""']
 )
-def test_nginx_says_what_streams_and_quota_need(line: str) -> None:
+def test_nginx_is_configured_for_streams_and_quota(line: str) -> None:
     text = (DEPLOY / "nginx.conf").read_text("utf-8")
     assert line in text
     assert text.count("{") == text.count("}")

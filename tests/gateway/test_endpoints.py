@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from tests.gateway.conftest import KEY, PERSON
-from tests.gateway.provider import Answer, Asked, Provider, provider, told
+from tests.gateway.provider import Answer, Asked, Provider, json_answer, provider
 from tests.gateway.test_charging import used
 from tests.waiting import wait_for
 from trueup import Contract
@@ -34,16 +34,16 @@ def answer(asked: Asked) -> Answer:
         )
     match path.split("/"):
         case ["embeddings"]:
-            return told(
+            return json_answer(
                 object="list",
                 model="e",
                 data=[{"object": "embedding", "index": 0, "embedding": [0.5, 1.0]}],
                 usage={"prompt_tokens": 1, "total_tokens": 1},
             )
         case ["moderations"]:
-            return told(id="m", model="m", results=[])
+            return json_answer(id="m", model="m", results=[])
         case ["completions"]:
-            return told(
+            return json_answer(
                 id="c",
                 object="text_completion",
                 created=0,
@@ -51,17 +51,17 @@ def answer(asked: Asked) -> Answer:
                 choices=[{"text": "hi", "index": 0, "finish_reason": "stop"}],
             )
         case ["images", _]:
-            return told(created=0, data=[{"b64_json": "aGk="}])
+            return json_answer(created=0, data=[{"b64_json": "aGk="}])
         case ["audio", "speech"]:
             return Answer(BINARY, "audio/mpeg")
         case ["audio", _]:
-            return told(text="spoken words")
+            return json_answer(text="spoken words")
         case ["files"] if asked.method == "GET":
-            return told(object="list", data=[], has_more=False)
+            return json_answer(object="list", data=[], has_more=False)
         case ["files", _, "content"]:
             return Answer(BINARY, "text/html")
         case ["files", *_]:
-            return told(
+            return json_answer(
                 id="file-1",
                 object="file",
                 bytes=1,
@@ -72,14 +72,14 @@ def answer(asked: Asked) -> Answer:
                 deleted=True,
             )
         case ["messages", "count_tokens"]:
-            return told(input_tokens=7)
+            return json_answer(input_tokens=7)
         case ["responses", "input_tokens"]:
-            return told(object="response.input_tokens", input_tokens=7)
+            return json_answer(object="response.input_tokens", input_tokens=7)
         case ["batches"] | ["messages", "batches"] if asked.method == "GET":
-            return told(object="list", data=[], has_more=False)
+            return json_answer(object="list", data=[], has_more=False)
         case [*_, "results"]:
             return Answer(b'{"custom_id": "a"}\n', "application/x-jsonl")
-    return told(id="x-1", object="thing", status="completed", output=[], created_at=0)
+    return json_answer(id="x-1", object="thing", status="completed", output=[], created_at=0)
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_anthropics_client_reaches_each_endpoint(claude: anthropic.Anthropic, up
     assert upstream.asked[-1].headers["anthropic-beta"].startswith("files-api")
 
 
-def test_an_answer_is_inert_in_a_browser_and_says_what_became_of_it(gateway: Running) -> None:
+def test_an_answer_is_inert_in_a_browser_and_reports_its_outcome(gateway: Running) -> None:
     got = httpx.get(f"{gateway.url}/v1/files/f/content")
     assert got.content == BINARY
     assert got.headers["content-security-policy"] == "sandbox; default-src 'none'"
@@ -190,7 +190,7 @@ def test_an_error_of_the_upstream_passes_without_our_key(gateway: Running) -> No
 
 
 @pytest.mark.spec("X25")
-def test_our_key_is_taken_out_of_an_answer_wherever_it_is_cut() -> None:
+def test_our_key_is_removed_from_an_answer_however_it_is_split() -> None:
     echoed = f"key={KEY};".encode() * 20_000
     with provider(lambda asked: Answer(echoed, "text/plain")) as model, running(config_for(model.url)) as found:
         got = httpx.get(f"{found.url}/v1/files/f/content")
@@ -221,7 +221,7 @@ def form(*fields: tuple[str, bytes]) -> bytes:
 
 
 @pytest.mark.spec("X27")
-def test_no_endpoint_is_a_way_around_a_contract(gateway: Running, upstream: Provider) -> None:
+def test_no_endpoint_bypasses_a_contract(gateway: Running, upstream: Provider) -> None:
     before = len(upstream.asked)
     with httpx.Client(base_url=gateway.url) as http:
         for method, path, body, headers in one_of_each():
@@ -249,7 +249,7 @@ def test_no_endpoint_is_a_way_around_a_contract(gateway: Running, upstream: Prov
     assert not any(b"asked" in asked.body for asked in upstream.asked[before:])
 
 
-def test_what_can_return_text_is_off_by_default(upstream: Provider) -> None:
+def test_endpoints_that_can_return_text_are_off_by_default(upstream: Provider) -> None:
     before = len(upstream.asked)
     made = Config(
         {
@@ -287,7 +287,7 @@ ODD_FORMS = [
 ]  # fmt: skip
 
 
-def test_a_form_that_can_be_read_in_two_ways_is_refused(gateway: Running, upstream: Provider) -> None:
+def test_an_ambiguous_form_is_refused(gateway: Running, upstream: Provider) -> None:
     before = len(upstream.asked)
     url, kind = f"{gateway.url}/v1/audio/transcriptions", "multipart/form-data; boundary=b"
     for body in ODD_FORMS[:-1]:
@@ -305,13 +305,13 @@ def test_a_form_that_can_be_read_in_two_ways_is_refused(gateway: Running, upstre
     assert len(upstream.asked) == before
 
 
-def test_a_key_that_stands_twice_is_sent_once_as_it_was_looked_at(gateway: Running, upstream: Provider) -> None:
+def test_a_repeated_key_is_sent_once_with_the_checked_value(gateway: Running, upstream: Provider) -> None:
     httpx.post(f"{gateway.url}/v1/completions", content=b'{"model": "m", "prompt": "first", "prompt": "x"}')
     assert json.loads(upstream.asked[-1].body) == {"model": "m", "prompt": "x"}
     assert b"first" not in upstream.asked[-1].body
 
 
-def test_the_upstream_is_asked_for_the_model_behind_an_alias(client: openai.OpenAI, upstream: Provider) -> None:
+def test_the_upstream_gets_the_model_of_an_alias(client: openai.OpenAI, upstream: Provider) -> None:
     client.embeddings.create(model="alias", input="x")
     assert json.loads(upstream.asked[-1].body)["model"] == "real-1"
     client.audio.transcriptions.create(model="alias", file=("a.wav", BINARY), prompt="p")
@@ -321,7 +321,7 @@ def test_the_upstream_is_asked_for_the_model_behind_an_alias(client: openai.Open
 
 
 @pytest.mark.spec("X27")
-def test_a_path_or_a_query_leads_nowhere_else(gateway: Running, upstream: Provider) -> None:
+def test_a_path_or_a_query_reaches_no_other_address(gateway: Running, upstream: Provider) -> None:
     before = len(upstream.asked)
     host = gateway.url.removeprefix("http://").split(":")
     import socket
@@ -357,13 +357,13 @@ def test_a_batch_must_name_the_models_of_its_requests(gateway: Running) -> None:
         assert (got.status_code, got.json()["error"]["code"]) == (400, "invalid_value"), body
 
 
-def test_another_method_is_refused_with_the_right_ones(gateway: Running) -> None:
+def test_a_wrong_method_is_refused_with_the_allowed_ones(gateway: Running) -> None:
     got = httpx.put(f"{gateway.url}/v1/files/x")
     assert (got.status_code, got.headers["allow"]) == (405, "GET, DELETE")
     assert httpx.get(f"{gateway.url}/v1/embeddings").headers["allow"] == "POST"
 
 
-def test_what_is_sent_must_be_what_it_says(gateway: Running) -> None:
+def test_an_invalid_body_is_refused(gateway: Running) -> None:
     url = f"{gateway.url}/v1/embeddings"
     for body, code in (
         (b"\xff", "invalid_json"),
@@ -381,7 +381,7 @@ def bearer(tenant: str) -> dict[str, str]:
 
 
 @pytest.mark.spec("X38")
-def test_a_tenant_reaches_only_what_its_own_upstream_keeps(upstream: Provider) -> None:
+def test_a_tenant_reaches_only_the_objects_of_its_own_upstream(upstream: Provider) -> None:
     upstreams = {
         "open": Upstream("open", upstream.url, key="sk-open-0000000000", private=True),
         "acme": Upstream("acme", upstream.url, key="sk-acme-0000000000", tenant="acme", private=True),
@@ -452,7 +452,7 @@ def test_each_reply_to_a_post_is_charged_once_and_no_error_is(upstream: Provider
 
 
 @pytest.mark.spec("X36", "X33", "X28")
-def test_what_breaks_off_is_too_large_or_leads_elsewhere_is_never_whole(store: Store) -> None:
+def test_an_answer_that_is_interrupted_too_large_or_redirected_is_never_complete(store: Store) -> None:
     answers = {
         "cut": Answer(BINARY, "audio/mpeg", cut=100_000), "early": Answer(BINARY, cut=0), "large": Answer(BINARY * 3, "audio/mpeg"),
         "elsewhere": Answer(b"", status=302, headers=(("location", "http://127.0.0.1:9/"),)),
@@ -486,7 +486,7 @@ def test_what_breaks_off_is_too_large_or_leads_elsewhere_is_never_whole(store: S
             assert used(store, "cut")[1] == 0
 
 
-def test_an_upload_that_is_answered_early_or_given_up_leaves_nothing_behind(store: Store) -> None:
+def test_an_upload_that_is_answered_early_or_abandoned_leaves_nothing_behind(store: Store) -> None:
     """The upstream refuses a file before it has come; then a client leaves in the middle of one."""
     import socket
     import threading

@@ -101,7 +101,7 @@ def test_spans_and_events_reach_the_collector_that_the_environment_names_at_the_
             assert b"Who?" not in sent
 
 
-def test_the_sampler_and_the_switch_of_the_environment_are_heeded(tmp_path: Path) -> None:
+def test_the_sampler_and_the_switch_in_the_environment_are_respected(tmp_path: Path) -> None:
     with collecting() as collector, ScriptedServer(then=GOOD) as upstream:
         config = configured(upstream.url, telemetry=True)
         for variable, value, logs in (
@@ -117,7 +117,7 @@ def test_the_sampler_and_the_switch_of_the_environment_are_heeded(tmp_path: Path
             assert bool(collector.events()) is logs, (variable, served.log)
 
 
-def test_a_collector_that_is_not_there_costs_no_request_anything(tmp_path: Path) -> None:
+def test_an_unreachable_collector_does_not_affect_requests(tmp_path: Path) -> None:
     with ScriptedServer(then=GOOD) as upstream:
         config = configured(upstream.url, telemetry=True)
         with serving(tmp_path, config, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9") as served:

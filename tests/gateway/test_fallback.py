@@ -109,7 +109,7 @@ def test_an_alias_changes_the_model_and_nothing_else(raw: bytes, expected: bytes
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, None])
-def test_an_upstream_is_asked_for_the_alias_and_gets_every_other_byte_as_it_came(contract: Contract | None) -> None:
+def test_an_upstream_gets_the_model_of_the_alias_and_every_other_byte_unchanged(contract: Contract | None) -> None:
     with ScriptedServer(then=GOOD, models=["real-1"]) as server:
         route = Route("r", ("nice-*",), contract, "main", Policy(modes=("text",), instruct="never"), model="real-1")
         with running(Config({"main": Upstream("main", server.url, private=True)}, (route,))) as gateway:
@@ -120,7 +120,7 @@ def test_an_upstream_is_asked_for_the_alias_and_gets_every_other_byte_as_it_came
             assert httpx.post(f"{gateway.url}/v1/chat/completions", json={"model": "other"}).status_code in (400, 404)
 
 
-def test_the_example_works_with_upstreams_that_know_only_their_own_models(
+def test_the_example_works_with_upstreams_that_accept_only_their_own_models(
     tmp_path: Path, sdk: Callable[..., Any]
 ) -> None:
     text = (ROOT / "examples" / "gateway.yaml").read_text("utf-8").replace("contracts/", f"{ROOT}/examples/contracts/")
@@ -166,7 +166,7 @@ FAILS = [
 
 @pytest.mark.parametrize("speaks", ["openai", "anthropic"])
 @pytest.mark.parametrize("contract", [CONTRACT, None])
-def test_an_upstream_that_cannot_answer_is_passed_over_at_once(contract: Contract | None, speaks: str) -> None:
+def test_an_upstream_that_cannot_answer_is_skipped_immediately(contract: Contract | None, speaks: str) -> None:
     present: list[Any] = []
     with pair(lambda _: present[-1], contract=contract, speaks=speaks, policy=UNGUARDED) as both:
         for fails in FAILS:
@@ -186,7 +186,9 @@ def test_an_upstream_that_cannot_answer_is_passed_over_at_once(contract: Contrac
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("contract", [CONTRACT, None])
 @pytest.mark.parametrize("fails", [Hang(), Hang(GOOD, after=0.0)], ids=["silent", "head only"])
-def test_an_upstream_that_hangs_leaves_time_for_the_spare(fails: Any, contract: Contract | None, stream: bool) -> None:
+def test_an_upstream_that_hangs_leaves_time_for_the_fallback(
+    fails: Any, contract: Contract | None, stream: bool
+) -> None:
     with pair(fails, contract=contract, seconds=30, share=SOON / 30) as both:
         got = both.ask(stream=stream)
         assert got.status_code == 200
@@ -194,7 +196,7 @@ def test_an_upstream_that_hangs_leaves_time_for_the_spare(fails: Any, contract: 
         assert both.calls == (1, 1)
 
 
-def test_a_stream_that_breaks_before_its_first_word_is_asked_for_elsewhere_and_one_after_it_is_not() -> None:
+def test_a_stream_that_breaks_is_retried_elsewhere_only_before_its_first_word() -> None:
     with pair(Cut(GOOD, events=1), contract=None) as both:
         got = both.ask(stream=True)
         assert got.headers.get("x-trueup-upstream") is None, "its first event has been passed on"
@@ -207,7 +209,7 @@ def test_a_stream_that_breaks_before_its_first_word_is_asked_for_elsewhere_and_o
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, None], ids=["judged", "passed"])
-def test_a_stream_whose_first_word_was_shown_has_the_time_of_those_that_can_no_longer_be_asked(
+def test_a_stream_that_has_started_may_use_the_time_reserved_for_fallbacks(
     contract: Contract | None,
 ) -> None:
     slow = Slow(Say(GOOD, piece=2), every=0.1)  # more than its share, which is for the first word
@@ -232,7 +234,7 @@ NO_REPLY = {
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, None], ids=["judged", "passed"])
-def test_an_answer_that_holds_no_reply_is_passed_over(contract: Contract | None) -> None:
+def test_an_answer_without_a_reply_is_skipped(contract: Contract | None) -> None:
     present: list[Any] = []
     with pair(lambda _: present[-1], contract=contract, policy=UNGUARDED) as both:
         for name, step in NO_REPLY.items():
@@ -249,7 +251,7 @@ def test_an_answer_that_holds_no_reply_is_passed_over(contract: Contract | None)
 
 
 @pytest.mark.spec("X36")
-def test_a_stream_with_a_spare_that_has_no_end_is_broken_for_the_client() -> None:
+def test_a_stream_without_an_end_is_broken_for_the_client_even_with_a_fallback() -> None:
     with pair(Cut(Say("Hello there my friend", piece=4), events=3, silent=True), contract=None) as both:
         got = both.ask(stream=True)
         assert "the answer was cut off" in got.text
@@ -258,7 +260,7 @@ def test_a_stream_with_a_spare_that_has_no_end_is_broken_for_the_client() -> Non
 
 @pytest.mark.parametrize("contract", [CONTRACT, None], ids=["judged", "passed"])
 @pytest.mark.parametrize("after", ["-5", "nan", "1e300", "soon", "Wed, 21 Oct 99999999999999999999999 07:28:00 GMT"])
-def test_an_odd_wait_is_no_fault_of_ours_and_not_passed_on(after: str, contract: Contract | None) -> None:
+def test_an_invalid_retry_after_is_not_a_server_error_and_not_passed_on(after: str, contract: Contract | None) -> None:
     for alone in (True, False):
         odd = Fail(429, retry_after=after)
         with pair(odd, odd, contract=contract, alone=alone, policy=UNGUARDED) as both:
@@ -268,20 +270,20 @@ def test_an_odd_wait_is_no_fault_of_ours_and_not_passed_on(after: str, contract:
             assert len(got.headers.get("retry-after", "")) < 9
 
 
-def test_a_date_to_wait_for_becomes_a_number_of_seconds() -> None:
+def test_a_retry_after_date_becomes_a_number_of_seconds() -> None:
     for alone in (True, False):
         past = Fail(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT")
         with pair(past, past, contract=None, alone=alone) as both:
             assert both.ask().headers["retry-after"] == "0"
 
 
-def test_a_fault_of_the_client_is_not_asked_again_elsewhere() -> None:
+def test_a_client_error_is_not_retried_elsewhere() -> None:
     with pair(Fail(400, "messages[0] is odd"), contract=None) as both:
         got = both.ask()
         assert (got.status_code, both.calls) == (400, (1, 0))
 
 
-def test_a_reply_that_breaks_the_contract_is_repaired_and_then_asked_for_elsewhere() -> None:
+def test_a_reply_that_breaks_the_contract_is_repaired_and_then_requested_elsewhere() -> None:
     with pair("no json", speaks="anthropic") as both:
         got = both.ask()
         assert (got.status_code, got.headers["x-trueup-outcome"]) == (200, "accepted")
@@ -302,7 +304,7 @@ def test_without_any_answer_the_client_gets_the_error_of_the_last_one() -> None:
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, None])
-def test_a_breaker_keeps_requests_from_an_upstream_that_fails_and_lets_one_try_later(contract: Contract | None) -> None:
+def test_a_breaker_stops_requests_to_a_failing_upstream_and_lets_one_through_later(contract: Contract | None) -> None:
     policy = msgspec.structs.replace(QUICK, breaker=3, cooldown=0.3)
     with pair([Fail(500)] * 4 + [GOOD] * 4, contract=contract, policy=policy) as both:
         for _ in range(6):
@@ -318,7 +320,7 @@ def test_a_breaker_keeps_requests_from_an_upstream_that_fails_and_lets_one_try_l
         assert 'trueup_breaker_open{upstream="one"} 0' in both.http.get("/metrics").text
 
 
-def test_models_of_one_upstream_on_one_route_have_breakers_of_their_own() -> None:
+def test_models_of_one_upstream_on_one_route_have_separate_breakers() -> None:
     policy = msgspec.structs.replace(QUICK, breaker=2, models=("large",))
     with ScriptedServer({"small": [Fail(503)] * 2, "large": [GOOD] * 5}) as server:
         route = Route("r", ("small",), CONTRACT, "main", policy)
@@ -329,7 +331,7 @@ def test_models_of_one_upstream_on_one_route_have_breakers_of_their_own() -> Non
         assert [request.json["model"] for request in server.requests].count("small") == 2
 
 
-def test_a_reply_of_the_spare_is_charged_once(tmp_path: Path) -> None:
+def test_a_reply_of_the_fallback_is_charged_once(tmp_path: Path) -> None:
     with (
         ScriptedServer(then=Fail(500)) as one,
         ScriptedServer(then=ADA) as two,
@@ -357,7 +359,7 @@ def test_a_reply_of_the_spare_is_charged_once(tmp_path: Path) -> None:
         assert len(two.requests) == 4
 
 
-def test_tenants_with_upstreams_of_their_own_fall_back_on_these_alone() -> None:
+def test_tenants_with_their_own_upstreams_fall_back_only_to_these() -> None:
     with ScriptedServer(then=Fail(500)) as down, ScriptedServer(then=GOOD) as up, ScriptedServer(then=GOOD) as other:
         upstreams = {
             "main": Upstream("main", down.url, private=True), "acme": Upstream("acme", up.url, tenant="acme", private=True),
@@ -379,7 +381,7 @@ def test_tenants_with_upstreams_of_their_own_fall_back_on_these_alone() -> None:
                     assert (got.status_code == 200) == (expected is not None)
 
 
-def test_a_model_that_is_not_known_does_not_open_the_breaker_of_its_upstream() -> None:
+def test_an_unknown_model_does_not_open_the_breaker_of_its_upstream() -> None:
     policy = msgspec.structs.replace(QUICK, breaker=2)
     with pair(Fail(404, "no such model"), contract=None, policy=policy) as both:
         for _ in range(4):
@@ -425,7 +427,7 @@ def test_upstreams_that_hang_are_called_as_often_as_there_is_time(alone: bool, e
 
 
 @pytest.mark.spec("X37")
-def test_the_same_holds_for_anthropics_sdk_and_for_requests_that_are_passed_through(sdk: Callable[..., Any]) -> None:
+def test_the_same_applies_to_anthropics_sdk_and_to_passed_requests(sdk: Callable[..., Any]) -> None:
     with pair(Fail(500), Fail(500), contract=None, speaks="anthropic") as found:
         client = sdk(anthropic.Anthropic, found.url)
         with pytest.raises(anthropic.APIStatusError):
@@ -448,7 +450,7 @@ def test_an_error_that_may_pass_is_left_to_the_client_with_a_whole_number_of_sec
 
 
 @pytest.mark.spec("X37")
-def test_waits_have_jitter_and_keep_to_what_the_upstream_asks_for() -> None:
+def test_waits_have_jitter_and_respect_retry_after() -> None:
     with pair([Fail(429, retry_after=0.05), Fail(429, retry_after=0.05), GOOD] * 2, alone=True) as found:
         waits = []
         for _ in range(2):
@@ -487,7 +489,7 @@ def test_all_requests_of_a_worker_share_a_budget_of_retries() -> None:
 
 
 @pytest.mark.spec("X37")
-def test_a_budget_forgets_what_is_long_ago() -> None:
+def test_a_retry_budget_forgets_old_retries() -> None:
     now = [0.0]
     budget = RetryBudget(0.5, floor=0, now=lambda: now[0])
     for _ in range(4):
@@ -508,7 +510,7 @@ def test_a_budget_forgets_what_is_long_ago() -> None:
 # -- what is left of a request and a reply in another protocol ------------------------------------
 
 
-def test_a_request_that_cannot_be_translated_is_refused_or_goes_elsewhere() -> None:
+def test_a_request_that_cannot_be_translated_is_refused_or_sent_elsewhere() -> None:
     hosted = [{"type": "web_search_preview"}]
     for contract in (CONTRACT, None):
         with pair(GOOD, contract=contract, speaks="anthropic") as both:
@@ -560,7 +562,7 @@ def test_calls_cross_protocols_in_both_directions(stream: bool, sdk: Callable[..
         assert both.first.requests[-1].json["tools"][0]["function"]["name"] == "look"
 
 
-def test_how_a_reply_ended_is_told_in_the_clients_words() -> None:
+def test_the_finish_reason_is_translated_to_the_clients_protocol() -> None:
     cut = Say("It was a dark and", finish="length")
     with pair(cut, cut, contract=None, speaks="anthropic") as both:
         assert both.ask("/v1/messages", max_tokens=9).json()["stop_reason"] == "max_tokens"
@@ -570,7 +572,7 @@ def test_how_a_reply_ended_is_told_in_the_clients_words() -> None:
         assert (got["status"], got["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
 
 
-def test_a_parameter_that_the_other_side_rejects_is_left_out_from_then_on() -> None:
+def test_a_parameter_that_the_upstream_rejects_is_left_out_from_then_on() -> None:
     with ScriptedServer(then=GOOD, reject=["max_tokens"]) as server:
         route = Route("r", ("*",), None, "main")
         with running(Config({"main": Upstream("main", server.url, private=True)}, (route,))) as gateway:
@@ -596,7 +598,7 @@ def test_a_parameter_that_the_other_side_rejects_is_left_out_from_then_on() -> N
         ("model: 5", "model is a text"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_fallback_is_reported_with_its_place(tmp_path: Path, route: str, said: str) -> None:
+def test_faults_of_a_fallback_are_reported_with_their_position(tmp_path: Path, route: str, said: str) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(
         'upstreams: {one: {url: "https://a.example"}, two: {url: "https://b.example", protocol: anthropic}}\n'
@@ -628,7 +630,7 @@ def test_a_route_has_rungs_in_order_with_shares_of_the_time(tmp_path: Path) -> N
 
 @pytest.mark.spec("X37")
 @pytest.mark.parametrize("contract", [CONTRACT, None])
-def test_no_damaged_request_is_a_fault_of_ours_when_it_is_translated(contract: Contract | None) -> None:
+def test_no_damaged_request_causes_a_server_error_in_translation(contract: Contract | None) -> None:
     async def played() -> list[str]:
         server = await asyncio.start_server(upstream, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -646,7 +648,7 @@ def test_no_damaged_request_is_a_fault_of_ours_when_it_is_translated(contract: C
     assert asyncio.run(played()) == []
 
 
-def test_no_damaged_reply_is_a_fault_of_ours_when_it_is_translated() -> None:
+def test_no_damaged_reply_causes_a_server_error_in_translation() -> None:
     good = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use",
         "content": [{"type": "text", "text": GOOD}, {"type": "tool_use", "id": "c", "name": "look", "input": {"a": 1}}],
@@ -682,7 +684,7 @@ def test_no_damaged_reply_is_a_fault_of_ours_when_it_is_translated() -> None:
 
 
 @pytest.mark.spec("Q11", "X40")
-def test_who_leaves_amid_a_stream_of_a_spare_of_another_protocol_owes_it(tmp_path: Path) -> None:
+def test_a_client_that_leaves_during_a_translated_fallback_stream_is_charged(tmp_path: Path) -> None:
     long = json.dumps({"name": "Ada" * 3_000_000, "age": 36})  # more than a connection takes that nobody reads
     body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": "Who?"}]}).encode()
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: %d\r\n\r\n"

@@ -41,7 +41,7 @@ def test_feedback_is_stored_under_the_verdict_of_a_reply(desk: Open, store: Stor
         assert d.http.post("/nobody/v1/feedback", json=said).status_code == 404
 
 
-def test_the_verdict_may_be_named_by_the_header_and_a_later_word_replaces_the_earlier(desk: Open, store: Store) -> None:
+def test_the_verdict_may_be_named_by_the_header_and_later_feedback_replaces_earlier(desk: Open, store: Store) -> None:
     with desk([], PERSON, then=GOOD, store=store) as d:
         headers = {"x-trueup-verdict": d.chat().headers["x-trueup-verdict"], "x-trueup-user": "ada"}
         for helpful in (True, True, False):
@@ -50,7 +50,7 @@ def test_the_verdict_may_be_named_by_the_header_and_a_later_word_replaces_the_ea
         assert {row["user"]: row["helpful"] for row in store.feedback()} == {"ada": False, "bob": True}
 
 
-def test_a_comment_that_was_cut_inside_an_emoji_is_stored(desk: Open, store: Store) -> None:
+def test_a_comment_cut_inside_an_emoji_is_stored(desk: Open, store: Store) -> None:
     with desk([], PERSON, then=GOOD, store=store) as d:
         headers = {"x-trueup-verdict": d.chat().headers["x-trueup-verdict"]}
         answer = d.http.post("/v1/feedback", content=b'{"helpful": true, "comment": "fine \\ud83d"}', headers=headers)
@@ -135,7 +135,7 @@ def test_an_outcome_is_about_the_verdict_a_code_or_a_rule(desk: Open, store: Sto
 
 
 @pytest.mark.spec("X38")
-def test_several_are_stored_together_or_not_at_all(desk: Open, store: Store) -> None:
+def test_several_entries_are_stored_together_or_not_at_all(desk: Open, store: Store) -> None:
     with desk([], then=GOOD, store=store, config=of_two) as d:
         ours, theirs = (d.chat(headers=bearer(whose)).headers["x-trueup-verdict"] for whose in ("acme", "beta"))
         items = [{"verdict": ours, "outcome": "right"}, {"verdict": ours, "outcome": "wrong", "code": "V001"}]

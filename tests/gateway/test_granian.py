@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import free_port
-from tests.gateway.test_threats_clients import BODY, HEAD, WHOLE, is_readable, line_to, told
+from tests.gateway.test_threats_clients import BODY, HEAD, WHOLE, is_readable, line_to, read_until_closed
 from tests.waiting import wait_for
 from trueup.testing.server import ScriptedServer
 
@@ -79,7 +79,7 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
         (HEAD + CHUNKED + b"0\r\nX-Trailer: " + b"a" * (1 << 20), {400, 500}),
     ],
 )
-def test_hostile_requests_are_refused_behind_granian_too(
+def test_hostile_requests_are_refused_under_granian_too(
     url: str, upstream: ScriptedServer, sent: bytes, expected: set[int]
 ) -> None:
     asked = len(upstream.requests)
@@ -88,17 +88,17 @@ def test_hostile_requests_are_refused_behind_granian_too(
             line.sendall(sent)
         except OSError:
             pass
-        assert status(told(line)) in expected
+        assert status(read_until_closed(line)) in expected
     assert len(upstream.requests) == asked
 
 
 @pytest.mark.spec("X32")
-def test_a_kept_connection_is_not_kept_for_ever_and_who_does_not_read_is_let_go(
+def test_an_idle_connection_is_closed_and_a_client_that_does_not_read_is_dropped(
     url: str, upstream: ScriptedServer
 ) -> None:
     with line_to(url) as line:
         line.sendall(WHOLE)
-        answer = told(line)  # until granian closes it
+        answer = read_until_closed(line)  # until granian closes it
         head, _, body = answer.partition(b"\r\n\r\n")
         assert status(head) == 200
         assert json.loads(body)["choices"]
@@ -113,13 +113,13 @@ def is_quiet(url: str) -> bool:
     """Whether no request is under way, as the metrics say; nobody waits for a client that does not read."""
     with line_to(url) as line:
         line.sendall(b"GET /metrics HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
-        return b"trueup_requests_active 0" in told(line)
+        return b"trueup_requests_active 0" in read_until_closed(line)
 
 
-def test_what_only_uvicorn_refuses_is_as_the_page_says(url: str, upstream: ScriptedServer) -> None:
+def test_the_page_lists_what_only_uvicorn_refuses(url: str, upstream: ScriptedServer) -> None:
     with line_to(url) as silent, line_to(url) as half:
         half.sendall(b"POST /v1/chat/comp")
-        assert status(told(half)) in {0, 408}
+        assert status(read_until_closed(half)) in {0, 408}
         assert not is_readable(silent), "it came first, and is open when the time for a head is over"
     asked = len(upstream.requests)
     with line_to(url) as line:
@@ -128,7 +128,7 @@ def test_what_only_uvicorn_refuses_is_as_the_page_says(url: str, upstream: Scrip
     assert len(upstream.requests) == asked + 1
 
 
-def test_a_file_goes_up_and_down_in_pieces(url: str) -> None:
+def test_a_file_is_uploaded_and_downloaded_in_pieces(url: str) -> None:
     from openai import OpenAI
 
     content = b'{"custom_id": "a"}\n' * 50_000  # beyond the limit of other requests

@@ -87,7 +87,7 @@ def test_a_refusal_quotes_neither_the_reply_nor_the_source(desk: Open, tmp_path:
         assert not [found for found in kept if "1,178" in json.dumps(found.body)]
 
 
-def test_a_source_may_come_with_the_context(desk: Open) -> None:
+def test_the_context_may_contain_a_source(desk: Open) -> None:
     with desk([BAD, GOOD], CONTRACT) as d:
         answer = d.chat("Read it.", {"x-trueup-context": json.dumps({"source": {"mail": INVOICE}})})
         assert (answer.status_code, len(d.upstream.requests)) == (200, 2)

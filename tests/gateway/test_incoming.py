@@ -98,7 +98,7 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("model", ["m", "judged", "state"])
-def test_a_text_of_the_user_is_judged_wherever_it_stands(open_desk: Desk, store: Store, model: str) -> None:
+def test_a_text_of_the_user_is_judged_wherever_it_is(open_desk: Desk, store: Store, model: str) -> None:
     for path, body in PLACES:
         whole = {"model": model, "max_tokens": 5, **body}
         answer = open_desk.http.post(path, json=whole, headers={"x-trueup-tenant": "acme", "x-should": "not"})
@@ -142,7 +142,7 @@ def test_names_that_clients_choose_may_have_capitals(open_desk: Desk) -> None:
     assert open_desk.http.post("/v1/responses", json=sent).status_code == 200
 
 
-def test_what_the_user_did_not_write_is_not_judged(open_desk: Desk) -> None:
+def test_text_that_the_user_did_not_write_is_not_judged(open_desk: Desk) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": CARD}}
     output = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": CARD}]}
     fine: list[tuple[str, dict[str, Any]]] = [
@@ -194,7 +194,7 @@ def test_a_message_may_have_to_be_json_and_rules_see_the_conversation(open_desk:
     assert answer["message"] == "the request was refused: B005 the conversation is too long"
 
 
-def test_what_was_judged_is_what_is_sent(open_desk: Desk) -> None:
+def test_the_judged_request_is_the_one_that_is_sent(open_desk: Desk) -> None:
     twice = (
         json.dumps({"model": "m", "messages": [user(CARD)]})[:-1] + ', "messages": [{"role": "user", "content": "hi"}]}'
     )
@@ -202,7 +202,7 @@ def test_what_was_judged_is_what_is_sent(open_desk: Desk) -> None:
     assert CARD.encode() not in open_desk.upstream.requests[-1].body
 
 
-def test_a_client_gets_its_own_kind_of_error_and_a_stream_none_of_its_events(open_desk: Desk) -> None:
+def test_a_client_gets_an_error_of_its_protocol_and_a_stream_gets_no_events(open_desk: Desk) -> None:
     client = OpenAI(base_url=open_desk.url + "/v1", api_key="any")
     for stream in (False, True):
         with pytest.raises(BadRequestError) as caught:

@@ -54,17 +54,17 @@ def ask(
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "BeArEr", "Bearer  "])
-def test_the_name_of_the_scheme_has_no_case(gateway: Running, scheme: str) -> None:
+def test_the_name_of_the_scheme_is_case_insensitive(gateway: Running, scheme: str) -> None:
     assert ask(gateway, {"authorization": f"{scheme} {KEY}"}).status_code == 200
 
 
 @pytest.mark.parametrize("header", ["x-api-key", "X-API-KEY", "api-key", "Api-Key"])
-def test_a_key_may_come_as_clients_of_others_send_it(gateway: Running, header: str) -> None:
+def test_a_key_is_accepted_in_the_headers_of_other_providers_clients(gateway: Running, header: str) -> None:
     assert ask(gateway, {header: KEY}).status_code == 200
     assert ask(gateway, {header: KEY}, path="/v1/messages").status_code == 200
 
 
-def test_the_sdks_get_in_with_it_and_tell_refusals_apart(gateway: Running) -> None:
+def test_the_sdks_can_sign_in_and_distinguish_refusals(gateway: Running) -> None:
     import anthropic
     import openai
 
@@ -83,7 +83,7 @@ def test_the_sdks_get_in_with_it_and_tell_refusals_apart(gateway: Running) -> No
     [{}, {"authorization": "Bearer"}, {"authorization": f"Basic {KEY}"}, {"authorization": f"Bearer {KEY}x"},
      {"authorization": f"Bearer {hash_of(NEW)}"}, {"x-api-key": "", "api-key": ""}, {"api-key": KEY[:-1]}],
 )  # fmt: skip
-def test_whoever_has_no_key_of_ours_is_refused(gateway: Running, headers: dict[str, str]) -> None:
+def test_clients_without_a_valid_key_are_refused(gateway: Running, headers: dict[str, str]) -> None:
     answer = ask(gateway, headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
     assert KEY[:-1] not in answer.text
@@ -127,14 +127,14 @@ def test_a_key_may_be_for_some_routes_and_models_only(
     assert (answer.status_code, answer.json().get("error", {}).get("code")) == (status, code)
 
 
-def test_a_check_is_for_the_routes_of_the_key_too(gateway: Running) -> None:
+def test_checks_are_limited_to_the_routes_of_the_key(gateway: Running) -> None:
     def check(path: str) -> int:
         return httpx.post(gateway.url + path, json={"reply": GOOD}, headers={"x-api-key": BOUND}).status_code
 
     assert (check("/strict/v1/check"), check("/v1/check")) == (200, 403)
 
 
-def test_more_requests_than_a_minute_has_room_for_get_429_and_a_whole_number_to_wait(gateway: Running) -> None:
+def test_requests_over_the_rate_limit_get_429_and_a_whole_number_of_seconds_to_wait(gateway: Running) -> None:
     answers = [ask(gateway, {"x-api-key": SLOW}) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[-1].json()["error"]["code"] == "rate_limit_exceeded"
@@ -142,7 +142,7 @@ def test_more_requests_than_a_minute_has_room_for_get_429_and_a_whole_number_to_
     assert ask(gateway, {"x-api-key": KEY}).status_code == 200
 
 
-def test_a_rate_holds_in_every_minute() -> None:
+def test_a_rate_applies_to_every_minute() -> None:
     rate = RateLimiter(2)
     assert [rate.wait(at) for at in (0.0, 59.0, 59.5, 60.0, 61.0, 119.0)] == [0, 0, 0.5, 0, 58.0, 0]
 
@@ -170,7 +170,7 @@ def read(tmp_path: Path) -> Callable[..., tuple[Config | None, list[str]]]:
     return read
 
 
-def test_an_entry_with_everything(read: Callable[..., tuple[Config, list[str]]]) -> None:
+def test_an_entry_with_every_option_is_read(read: Callable[..., tuple[Config, list[str]]]) -> None:
     config, faults = read(
         f"""  - name: web
     tenant: acme
@@ -228,7 +228,7 @@ def test_an_entry_with_everything(read: Callable[..., tuple[Config, list[str]]])
         ("  - {tenant: acme, key: $E}", "7:20: N006 the key contains a line break"),
     ],
 )  # fmt: skip
-def test_a_faulty_entry_is_refused_with_its_place(
+def test_a_faulty_entry_is_refused_with_its_position(
     read: Callable[..., tuple[Config, list[str]]], entry: str, said: str
 ) -> None:
     config, faults = read(entry, A="canary-1", B=hash_of("canary-1"), C=hash_of("canary-2"), E="canary-1\n")
@@ -239,7 +239,7 @@ def test_a_faulty_entry_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("value", ["[]", "", "null"])
-def test_an_empty_list_of_clients_does_not_open_the_door(tmp_path: Path, value: str) -> None:
+def test_an_empty_list_of_clients_lets_nobody_in(tmp_path: Path, value: str) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(FILE.partition("clients:")[0] + f"clients: {value}\n")
     config, faults = read_config(file, {})
@@ -249,7 +249,7 @@ def test_an_empty_list_of_clients_does_not_open_the_door(tmp_path: Path, value: 
     ]
 
 
-def test_limits_without_quota_would_count_nothing(tmp_path: Path) -> None:
+def test_limits_without_quota_are_a_fault(tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(FILE.replace("quota: true\n", "") % "  - {tenant: a, key: k, limits: {replies: 5 per day}}")
     assert "limits of replies and cost need quota" in str(read_config(file, {})[1])
@@ -276,7 +276,7 @@ def test_a_key_that_expires_soon_is_a_warning(
 # -- limits reach the store ----------------------------------------------------------------------
 
 
-def test_limits_in_the_file_hold_without_a_command(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_limits_in_the_file_apply_without_a_command(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     key = new_key()
     with ScriptedServer([], then=GOOD) as upstream:
         (tmp_path / "person.yaml").write_text("schema: {type: object, required: [age]}\n")
@@ -297,7 +297,7 @@ def test_limits_in_the_file_hold_without_a_command(tmp_path: Path, caplog: pytes
     assert key not in caplog.text
 
 
-def test_a_limit_that_is_there_already_is_not_written_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_existing_limit_is_not_written_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     callers = [Caller("k", "acme", "ada", limits=(Allowance("cost", "day", 5),))]
     with open_store(tmp_path / "s.db") as store:
         store.quota.set_limit("acme", 9, period="day")
@@ -310,7 +310,7 @@ def test_a_limit_that_is_there_already_is_not_written_again(tmp_path: Path, capl
     assert caplog.text == ""
 
 
-def test_the_description_names_every_place_of_a_key_and_what_it_may_be_refused_with() -> None:
+def test_the_description_names_every_place_for_a_key_and_every_refusal() -> None:
     described = document()
     assert {each.get("name", "authorization") for each in described["components"]["securitySchemes"].values()} == {
         "authorization", "x-api-key", "api-key",

@@ -63,7 +63,7 @@ def test_each_request_is_one_line_of_the_access_log_without_text_and_keys(tmp_pa
 
 
 @pytest.mark.spec("C13")
-def test_the_log_of_every_check_has_what_the_requirement_names(desk: Open, tmp_path: Path) -> None:
+def test_the_log_of_every_check_has_the_required_fields(desk: Open, tmp_path: Path) -> None:
     """State, the reply cut at 200 characters, the result, the violations, the time, regenerations needed."""
     bad = f"Hello! Shall I book an appointment for you? My key is {KEY}. " + "word " * 100
     good = "Hello! How are you today, and what can I do for you?"
@@ -102,7 +102,7 @@ def test_replies_that_are_not_stored_are_not_logged_either(desk: Open, tmp_path:
 
 @pytest.mark.spec("X24")
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_one_event_is_one_line_whatever_it_says(form: str) -> None:
+def test_one_event_is_one_line_whatever_it_contains(form: str) -> None:
     evil = "a\nb\r\nc\x85d\u2028e\u2029f\x00g\x1b[2Jh\ud800i\u202ej"
     line = line_of({"model": evil, "violations": [{"code": "X", "message": evil}]}, form)
     assert len(line.decode("utf-8").splitlines()) == 1
@@ -112,7 +112,7 @@ def test_one_event_is_one_line_whatever_it_says(form: str) -> None:
     assert len(line_of({"model": "x" * 10_000, "violations": [{"code": "T", "message": "y" * 999}] * 20}, form)) <= 4096
 
 
-def test_lines_of_several_workers_are_whole_and_a_moved_file_is_opened_anew(tmp_path: Path) -> None:
+def test_lines_of_several_workers_are_complete_and_a_moved_file_is_reopened(tmp_path: Path) -> None:
     logs = {"access": "access.log", "verdicts": "verdicts.log"}
     with (
         ScriptedServer(then=GOOD) as upstream,

@@ -27,7 +27,7 @@ def values(page: str, name: str) -> dict[str, float]:
     return {labels: float(number) for labels, number in found}
 
 
-def test_a_refusal_counts_with_its_route_and_model_where_they_are_known(desk: Open) -> None:
+def test_a_refusal_counts_with_its_route_and_model_if_they_are_known(desk: Open) -> None:
     with desk([], PERSON, then="no") as d:
         assert d.chat().status_code == 422
         assert d.chat(headers={"x-trueup-state": "x" * 300}).status_code == 400
@@ -60,7 +60,7 @@ def test_each_call_counts_for_the_model_that_was_asked_with_its_reason(desk: Ope
 
 @pytest.mark.spec("Q14")
 @pytest.mark.parametrize("stored", [False, True])
-def test_failure_rate_and_reasons_by_model_and_a_warning_past_20_percent(
+def test_failure_rate_and_reasons_are_counted_by_model_with_a_warning_above_20_percent(
     desk: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture, stored: bool
 ) -> None:
     """Failure rate and reasons by model over time; warn when a model's retry rate passes 20 %."""
@@ -83,7 +83,7 @@ def test_failure_rate_and_reasons_by_model_and_a_warning_past_20_percent(
     assert warned == ["model 'm' is asked again for 30% of its last 20 requests, over 20%"]
 
 
-def test_the_labels_of_a_metric_are_bounded() -> None:
+def test_the_number_of_labels_of_a_metric_is_limited() -> None:
     metrics = Metrics()
     for number in range(300):
         metrics.count("trueup_requests_total", model=f"model-{number}")
@@ -104,7 +104,7 @@ def test_a_label_cannot_forge_a_line() -> None:
     assert "\nforged_total" not in metrics.page()
 
 
-def test_a_gauge_that_cannot_be_read_does_not_cost_the_page() -> None:
+def test_a_gauge_that_cannot_be_read_does_not_break_the_page() -> None:
     metrics = Metrics()
     metrics.gauge("trueup_broken", lambda: 1 / 0)
     metrics.gauge("trueup_breaker_open", lambda: 1, how="max", upstream="main")
@@ -124,7 +124,7 @@ def count_until_killed(folder: Path, ready: Any) -> None:
     signal.pause()
 
 
-def test_one_page_has_the_numbers_of_all_workers_and_of_those_that_died(tmp_path: Path) -> None:
+def test_one_page_has_the_numbers_of_all_workers_including_dead_ones(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     mine = Metrics(tmp_path)
     mine.ready()
@@ -156,7 +156,7 @@ def test_one_page_has_the_numbers_of_all_workers_and_of_those_that_died(tmp_path
     mine.close()
 
 
-def test_numbers_are_readable_by_prometheus_own_parser(desk: Open) -> None:
+def test_numbers_are_readable_by_the_parser_of_prometheus(desk: Open) -> None:
     from prometheus_client.parser import text_string_to_metric_families
 
     with desk([GOOD], PERSON) as d:
@@ -168,7 +168,7 @@ def test_numbers_are_readable_by_prometheus_own_parser(desk: Open) -> None:
     assert families["trueup_requests_active"] == "gauge"
 
 
-def test_what_is_passed_through_counts_for_its_model_too(desk: Open) -> None:
+def test_passed_requests_count_for_their_model_too(desk: Open) -> None:
     with desk([GOOD, Fail(500)]) as d:
         assert [d.chat().status_code for _ in range(2)] == [200, 500]
         page = d.http.get("/metrics").text
@@ -176,7 +176,7 @@ def test_what_is_passed_through_counts_for_its_model_too(desk: Open) -> None:
     assert values(page, "trueup_failures_total") == {'model="m",reason="500"': 1}
 
 
-def test_a_full_disk_costs_names_of_series_and_no_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_loses_names_of_series_and_no_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = Metrics(tmp_path)
     metrics.count("trueup_requests_total", model="before")
 
@@ -194,7 +194,7 @@ def test_a_full_disk_costs_names_of_series_and_no_request(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("server", ["uvicorn", "granian"])
-def test_every_scrape_has_all_workers_numbers_also_after_one_was_killed(server: str, tmp_path: Path) -> None:
+def test_every_scrape_has_the_numbers_of_all_workers_even_after_one_was_killed(server: str, tmp_path: Path) -> None:
     with (
         ScriptedServer(then=GOOD) as upstream,
         serving(tmp_path, configured(upstream.url), "--workers", "2", "--server", server) as served,

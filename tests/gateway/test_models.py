@@ -72,7 +72,7 @@ def test_a_route_lists_its_own_models(gateway: Running) -> None:
         assert httpx.get(f"{gateway.url}/{path}").status_code == 404
 
 
-def test_a_name_that_nobody_has_is_not_found(gateway: Running) -> None:
+def test_an_unknown_name_is_not_found(gateway: Running) -> None:
     for headers in ({}, {"anthropic-version": "2023-06-01"}):
         answer = httpx.get(f"{gateway.url}/v1/models/nothing", headers=headers)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
@@ -91,7 +91,7 @@ def test_the_names_of_routes_are_listed_while_the_upstream_is_down(caplog: pytes
     assert "canary" not in caplog.text
 
 
-def test_without_a_name_of_a_route_a_failure_is_an_error() -> None:
+def test_without_route_names_a_failure_is_an_error() -> None:
     with (
         ScriptedServer(key="right") as model,
         running(Config({"main": Upstream("main", model.url, key="no", private=True)})) as found,
@@ -101,7 +101,7 @@ def test_without_a_name_of_a_route_a_failure_is_an_error() -> None:
         assert "status 401" in answer.json()["error"]["message"]
 
 
-def test_a_key_lists_the_models_that_it_is_for() -> None:
+def test_a_key_lists_only_its_own_models() -> None:
     clients = (Caller("all", "acme"), Caller("one", "acme", models=("b*",)), Caller("two", "acme", routes=("a",)))
     routes = (Route("a", ("alpha",)), Route("b", ("beta",)))
     with ScriptedServer(models=["big"]) as model:
@@ -114,7 +114,7 @@ def test_a_key_lists_the_models_that_it_is_for() -> None:
             assert httpx.get(f"{url}/beta", headers={"authorization": "Bearer two"}).status_code == 404
 
 
-def test_a_tenant_does_not_see_models_of_anothers_upstream() -> None:
+def test_a_tenant_does_not_see_models_of_another_tenants_upstream() -> None:
     with ScriptedServer(models=["big"]) as model, ScriptedServer(models=["own-1"]) as own:
         upstreams = {
             "main": Upstream("main", model.url, private=True),

@@ -37,7 +37,7 @@ def play(operation: Any, urls: list[str]) -> None:
     send()
 
 
-def test_nothing_that_is_sent_breaks_the_gateway(desk: Open, tmp_path: Path) -> None:
+def test_no_generated_request_breaks_the_gateway(desk: Open, tmp_path: Path) -> None:
     with (
         open_store(tmp_path / "passed.db") as one,
         open_store(tmp_path / "judged.db") as two,

@@ -58,7 +58,7 @@ def test_redirects_are_not_followed(desk: Open, contract: object) -> None:
         sink.chat()
 
 
-def test_errors_of_the_upstream_pass_with_their_status_but_without_our_key(desk: Open) -> None:
+def test_errors_of_the_upstream_are_passed_with_their_status_but_without_our_key(desk: Open) -> None:
     said = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
     with desk([Raw(said, status=401), Fail(429, retry_after=7)]) as d:
         response = d.chat()
@@ -69,13 +69,13 @@ def test_errors_of_the_upstream_pass_with_their_status_but_without_our_key(desk:
         assert response.headers["retry-after"] == "7"
 
 
-def test_a_compressed_reply_comes_out_plain(desk: Open) -> None:
+def test_a_compressed_reply_is_sent_decompressed(desk: Open) -> None:
     with desk([Zipped("hello"), Zipped(GOOD)]) as d:
         assert d.chat().json()["choices"][0]["message"]["content"] == "hello"
 
 
 @pytest.mark.spec("X36")
-def test_a_reply_that_breaks_off_is_no_whole_reply_for_the_client_either(desk: Open) -> None:
+def test_an_interrupted_reply_is_also_incomplete_for_the_client(desk: Open) -> None:
     with desk([Cut("a longer reply in several pieces", events=2), Cut("half of a reply", events=-1)]) as d:
         streamed = d.chat(stream=True)
         assert b"[DONE]" not in streamed.content
@@ -83,7 +83,7 @@ def test_a_reply_that_breaks_off_is_no_whole_reply_for_the_client_either(desk: O
         assert d.chat().status_code == 502
 
 
-def test_health_readiness_metrics_models_and_what_is_not_there(desk: Open) -> None:
+def test_health_readiness_metrics_and_models_are_served_and_unknown_paths_are_not(desk: Open) -> None:
     with desk(["hello"]) as d:
         assert d.http.get("/healthz").json() == {"status": "ok"}
         assert d.http.get("/readyz").json() == {"status": "ok", "problems": []}
@@ -97,7 +97,7 @@ def test_health_readiness_metrics_models_and_what_is_not_there(desk: Open) -> No
             assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_a_path_that_is_asked_for_in_another_way_says_how(desk: Open) -> None:
+def test_a_wrong_method_is_refused_with_the_allowed_one(desk: Open) -> None:
     posted = [
         ("GET", "/v1/check"),
         ("GET", "/all/v1/check"),
@@ -128,7 +128,7 @@ def test_a_body_over_the_limit_is_refused_with_and_without_a_length(desk: Open) 
         assert d.upstream.requests == []
 
 
-def test_only_known_keys_get_in_where_keys_are_configured(desk: Open) -> None:
+def test_only_known_keys_are_accepted_if_keys_are_configured(desk: Open) -> None:
     def config(url: str) -> Config:
         return Config({"main": Upstream("main", url, private=True)}, clients=(Caller("key-of-acme", "acme"),))
 
@@ -141,7 +141,7 @@ def test_only_known_keys_get_in_where_keys_are_configured(desk: Open) -> None:
 
 
 @pytest.mark.spec("X29")
-def test_a_name_that_leads_to_this_machine_is_refused_unless_allowed(
+def test_a_name_that_resolves_to_this_machine_is_refused_unless_allowed(
     desk: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import socket

@@ -75,7 +75,7 @@ def test_the_state_the_tools_and_earlier_messages_are_stored(desk: Open, keeping
         judged_again(keeping, stored)
 
 
-def test_checks_and_refused_requests_are_stored_alike(desk: Open, keeping: Store) -> None:
+def test_checks_and_refused_requests_are_stored_too(desk: Open, keeping: Store) -> None:
     def config(url: str) -> Config:
         route = Route("all", ("*",), CHAT, request=POLITE)
         return Config({"main": Upstream("main", url, private=True)}, (route,))
@@ -109,14 +109,14 @@ def test_without_the_setting_only_names_are_stored(desk: Open, tmp_path: Path) -
         assert not any(b"canary" in part.read_bytes() for part in tmp_path.iterdir())
 
 
-def test_a_conversation_that_is_no_name_is_refused(desk: Open, keeping: Store) -> None:
+def test_an_invalid_conversation_name_is_refused(desk: Open, keeping: Store) -> None:
     with desk([], LIMITED, then=GOOD, store=keeping) as d:
         answer = d.chat(headers={"x-trueup-conversation": "c" * 300})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_value")
         assert d.chat(trueup={"conversation": ["c"]}).status_code == 400
 
 
-def test_a_reload_turns_it_on_and_off(tmp_path: Path) -> None:
+def test_a_reload_turns_recording_on_and_off(tmp_path: Path) -> None:
     with ScriptedServer(then=GOOD) as upstream:
         whole = of(upstream.url, LIMITED, policy=QUICK, store=str(tmp_path / "s.db"))
         with running(whole) as gateway, httpx.Client(base_url=gateway.url, timeout=60, verify=False) as http:

@@ -25,7 +25,7 @@ from trueup.testing.server import ScriptedServer
 STRICT = {**PERSON, "required": ["name", "age", "born"]}
 
 
-def test_a_request_finishes_under_the_configuration_that_it_came_in_under(desk: Open) -> None:
+def test_a_request_finishes_under_the_configuration_it_started_with(desk: Open) -> None:
     asked, release = threading.Event(), threading.Event()
 
     def held(request: Any) -> str:
@@ -58,7 +58,7 @@ def test_connections_are_kept_when_no_upstream_has_changed(desk: Open) -> None:
         assert d.upstream.connections == 1
 
 
-def test_a_client_s_requests_of_the_last_minute_still_count_after_a_reload(desk: Open) -> None:
+def test_a_clients_requests_of_the_last_minute_still_count_after_a_reload(desk: Open) -> None:
     caller = Caller("sk-client-0123456789", "acme", per_minute=3)
     with desk([], then="hi", clients=(caller,)) as d:
         mine = {"authorization": f"Bearer {caller.key}"}
@@ -71,7 +71,7 @@ KINDS = [("uvicorn", 1), ("uvicorn", 2), ("granian", 2)]
 
 
 @pytest.mark.parametrize(("server", "workers"), KINDS)
-def test_a_hangup_makes_every_worker_take_over_the_file_and_a_bad_file_changes_nothing(
+def test_sighup_makes_every_worker_reload_the_file_and_a_bad_file_changes_nothing(
     server: str, workers: int, tmp_path: Path
 ) -> None:
     with ScriptedServer(then=GOOD) as one, ScriptedServer(then='{"name": "Bo", "age": 1}') as other:
@@ -105,7 +105,7 @@ def test_a_hangup_makes_every_worker_take_over_the_file_and_a_bad_file_changes_n
         assert "Traceback" not in served.log
 
 
-def test_changes_of_the_files_are_taken_over_without_a_signal(tmp_path: Path) -> None:
+def test_changed_files_are_reloaded_without_a_signal(tmp_path: Path) -> None:
     with (
         ScriptedServer(then=GOOD) as upstream,
         serving(tmp_path, configured(upstream.url), "--reload") as served,

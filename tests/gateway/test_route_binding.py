@@ -98,7 +98,7 @@ def bodies(model: str) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("prefix", ["/free", "/open", "/screened"])
 @pytest.mark.parametrize("model", ["gpt-1", "salon-1", "GPT-1", " gpt-1", "mini-1", "haiku-1"])
-def test_the_path_of_another_route_does_not_undo_a_contract(
+def test_the_path_of_another_route_does_not_bypass_a_contract(
     gateway: Running, upstream: Provider, prefix: str, model: str
 ) -> None:
     before = len(upstream.asked)
@@ -109,7 +109,7 @@ def test_the_path_of_another_route_does_not_undo_a_contract(
     assert len(upstream.asked) == before
 
 
-def test_a_contract_for_requests_is_not_undone_either(gateway: Running, upstream: Provider) -> None:
+def test_a_contract_for_requests_is_not_bypassed_either(gateway: Running, upstream: Provider) -> None:
     before = len(upstream.asked)
     for prefix in ("/free", "/open", "/strict"):
         for path, body in bodies("ask-1"):
@@ -118,7 +118,7 @@ def test_a_contract_for_requests_is_not_undone_either(gateway: Running, upstream
     assert len(upstream.asked) == before
 
 
-def test_a_route_with_a_contract_of_its_own_keeps_it(gateway: Running) -> None:
+def test_a_route_with_its_own_contract_keeps_it(gateway: Running) -> None:
     got = post(gateway, f"/own{CHAT}", {"model": "gpt-1", "messages": TALK})
     assert (got.status_code, got.headers["x-trueup-outcome"]) == (200, "accepted")
     got = post(gateway, f"/strict{CHAT}", {"model": "salon-1", "messages": TALK})
@@ -134,7 +134,7 @@ def test_another_spelling_of_a_model_is_bound_too(gateway: Running, model: str) 
 
 
 @pytest.mark.parametrize("model", ["mini-1", "MINI-1", "haiku-1"])
-def test_the_model_behind_an_alias_is_bound_unless_a_route_names_it(
+def test_the_model_of_an_alias_is_bound_unless_a_route_names_it(
     gateway: Running, upstream: Provider, model: str
 ) -> None:
     before = len(upstream.asked)
@@ -166,7 +166,7 @@ def test_a_body_that_names_two_models_is_refused(gateway: Running, upstream: Pro
     assert len(upstream.asked) == before
 
 
-def test_the_word_model_elsewhere_in_a_body_is_no_second_model(gateway: Running, upstream: Provider) -> None:
+def test_the_word_model_elsewhere_in_a_body_is_not_a_second_model(gateway: Running, upstream: Provider) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"model": {"enum": ["model"]}}}}}
     body = json.dumps({"model": "free-1", "messages": TALK, "tools": [tool], "user": "m\u006f"}).encode()
     assert post(gateway, CHAT, body).status_code == 200
@@ -212,7 +212,7 @@ def test_a_switch_that_is_neither_true_nor_false_is_refused_under_a_contract(
     assert len(upstream.asked) == before
 
 
-def test_a_reply_that_is_streamed_unasked_is_judged(gateway: Running) -> None:
+def test_a_reply_that_is_streamed_without_being_requested_is_judged(gateway: Running) -> None:
     got = post(
         gateway,
         CHAT,
@@ -230,7 +230,7 @@ def test_a_reply_that_is_streamed_unasked_is_judged(gateway: Running) -> None:
         f"/free%2Fopen{CHAT}", f"/free/{CHAT}", f"{CHAT};x", f"/v1{CHAT}",
     ],
 )  # fmt: skip
-def test_no_spelling_of_a_path_leads_around_a_contract(gateway: Running, path: str) -> None:
+def test_no_spelling_of_a_path_bypasses_a_contract(gateway: Running, path: str) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", int(gateway.url.rpartition(":")[2]), timeout=60)
     try:
         for method in ("POST", "PUT", "GET", "post"):
@@ -242,7 +242,7 @@ def test_no_spelling_of_a_path_leads_around_a_contract(gateway: Running, path: s
         connection.close()
 
 
-def test_a_key_for_some_models_is_not_widened_by_a_body_with_two(upstream: Provider) -> None:
+def test_a_body_with_two_models_does_not_extend_a_key(upstream: Provider) -> None:
     clients = (Caller("sk-a", "acme", models=("cheap-*",)),)
     upstreams = {"main": Upstream("main", upstream.url, private=True)}
     with running(Config(upstreams, clients=clients)) as found:
@@ -254,7 +254,7 @@ def test_a_key_for_some_models_is_not_widened_by_a_body_with_two(upstream: Provi
         assert post(found, CHAT, {"model": "cheap-1"}, authorization="Bearer sk-a").status_code == 200
 
 
-def test_a_body_without_contracts_goes_up_as_it_came(upstream: Provider) -> None:
+def test_without_contracts_a_body_is_sent_unchanged(upstream: Provider) -> None:
     upstreams = {"main": Upstream("main", upstream.url, private=True)}
     with running(Config(upstreams)) as found:
         body = b'{"model": "a", "model": "b", "Model": 5, "seed": 123456789012345678901234567890}'
@@ -269,7 +269,7 @@ def tenants(upstream: Provider) -> Iterator[Running]:
         yield found
 
 
-def test_the_header_of_a_proxy_says_more_than_the_body(tenants: Running) -> None:
+def test_the_header_of_a_proxy_takes_precedence_over_the_body(tenants: Running) -> None:
     body = {"model": "m", "trueup": {"tenant": "acme"}}
     assert post(tenants, CHAT, body).status_code == 200  # nobody else has said whose it is
     for header in ("", "evil"):
@@ -277,7 +277,7 @@ def test_the_header_of_a_proxy_says_more_than_the_body(tenants: Running) -> None
         assert (got.status_code, got.json()["error"]["code"]) == (403, "tenant_not_allowed"), header
 
 
-def test_a_header_of_ours_that_stands_twice_must_say_the_same(tenants: Running, upstream: Provider) -> None:
+def test_a_repeated_header_of_ours_must_have_equal_values(tenants: Running, upstream: Provider) -> None:
     before = len(upstream.asked)
     for one, other in (("acme", "evil"), ("evil", "acme"), ("acme", "")):
         headers = [("x-trueup-tenant", one), ("X-Trueup-Tenant", other)]

@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "gateway.yaml"
 
 
-def test_a_whole_file(file: Path) -> None:
+def test_a_file_with_every_option_is_read(file: Path) -> None:
     file.write_text(GOOD)
     config = load_config(file, ENVIRON)
     assert (config.host, config.port, config.server, config.workers) == ("0.0.0.0", 9000, "granian", 3)
@@ -64,7 +64,7 @@ def test_a_whole_file(file: Path) -> None:
 
 
 @pytest.mark.spec("X25")
-def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
+def test_no_repr_or_fault_contains_a_key(file: Path) -> None:
     file.write_text(GOOD)
     assert "sk-1" not in repr(load_config(file, ENVIRON))
     assert "c-1" not in repr(load_config(file, ENVIRON))
@@ -126,7 +126,7 @@ def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_where_it_stands(file: Path, change: tuple[str, str], said: list[str]) -> None:
+def test_faults_are_reported_at_their_position(file: Path, change: tuple[str, str], said: list[str]) -> None:
     file.write_text(GOOD.replace(*change, 1))
     config, faults = read_config(file, ENVIRON)
     assert config is None

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tests.gateway.conftest import GOOD, KEY, PERSON, Desk, Open
 from tests.gateway.test_threats_clients import WHOLE, line_to
-from tests.gateway.test_threats_quota import Hand, stands
+from tests.gateway.test_threats_quota import Hand, used_and_held
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy, Price
@@ -76,12 +76,12 @@ ASKS_AGAIN = replace(ONCE, repairs=2)
         pytest.param(None, [Fail(500)], ONCE, 0, id="passed error"),
     ],
 )
-def test_a_reply_is_charged_if_it_keeps_the_contract(
+def test_a_reply_is_charged_if_it_satisfies_the_contract(
     desk: Open, store: Store, contract: Any, script: list[Any], policy: Policy, charged: int, stream: bool
 ) -> None:
     with desk(script, contract, then=GOOD, store=store, quota=True, policy=policy) as d:
         response = ask(d, stream=stream, **{"idempotency-key": "k"})
-        assert (stands(store), store.quota.audit()) == ((charged, 0), []), response.text
+        assert (used_and_held(store), store.quota.audit()) == ((charged, 0), []), response.text
         asked = len(d.upstream.requests)
         again = ask(d, stream=stream, **{"idempotency-key": "k"})
         if charged:
@@ -90,7 +90,7 @@ def test_a_reply_is_charged_if_it_keeps_the_contract(
             assert again.headers["x-trueup-outcome"] == response.headers["x-trueup-outcome"]
         else:
             assert (again.status_code, len(d.upstream.requests)) == (200, asked + 1), "the key is new again"
-        assert (stands(store), store.quota.audit()) == ((1, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((1, 0), [])
 
 
 @pytest.mark.spec("Q11", "Q13", "X40")
@@ -110,7 +110,7 @@ def test_a_stream_that_ends_badly_after_its_first_word_is_judged_on_what_was_sen
         first = ask(d, stream=True, **{"idempotency-key": "k"})
         assert first.status_code == 200
         assert '"error"' in first.text
-        assert (stands(store), store.quota.audit()) == ((charged, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((charged, 0), [])
         again = ask(d, stream=True, **{"idempotency-key": "k"})
         assert ("x-trueup-replayed" in again.headers) == bool(charged)
         if charged:
@@ -118,17 +118,17 @@ def test_a_stream_that_ends_badly_after_its_first_word_is_judged_on_what_was_sen
             ask(d, stream=True)
         else:
             assert '"error"' not in again.text
-        assert stands(store)[1] == 0
+        assert used_and_held(store)[1] == 0
         assert store.quota.audit() == []
 
 
-def test_a_violation_in_a_stream_frees_the_last_place(desk: Open, store: Store) -> None:
+def test_a_violation_in_a_stream_releases_its_reservation(desk: Open, store: Store) -> None:
     store.quota.set_limit("", 1, period="total")
     with desk([VIOLATION, VIOLATION, WORDS], CALM, store=store, quota=True, policy=ONCE) as d:
         for _ in range(2):
             assert "secret is out" not in ask(d, stream=True).text
         assert WORDS[:40] in ask(d, stream=True).text
-        assert (stands(store), ask(d, stream=False).status_code) == ((1, 0), 429)
+        assert (used_and_held(store), ask(d, stream=False).status_code) == ((1, 0), 429)
 
 
 # -- clients that leave ------------------------------------------------------------------------
@@ -157,12 +157,12 @@ def leave_after(d: Desk, words: str, **headers: str) -> str:
         pytest.param(None, Hang(Say(WORDS, piece=10), events=20), "long", 1, id="passed"),
     ],
 )
-def test_an_abort_is_no_free_answer(
+def test_an_abort_does_not_give_a_free_answer(
     desk: Open, store: Store, contract: Any, step: Any, words: str, charged: int
 ) -> None:
     with desk([step], contract, then=WORDS, store=store, quota=True, policy=ONCE) as d:
         seen = leave_after(d, words, **{"idempotency-key": "k"})
-        wait_for(lambda: stands(store) == (charged, 0))
+        wait_for(lambda: used_and_held(store) == (charged, 0))
         assert store.quota.audit() == []
         if charged:
             again = ask(d, stream=True, **{"idempotency-key": "k"})
@@ -171,7 +171,7 @@ def test_an_abort_is_no_free_answer(
             assert "reply_cut" in again.text.removeprefix(seen)
         else:
             assert ask(d, stream=True, **{"idempotency-key": "k"}).status_code == 200
-        assert (stands(store), store.quota.audit()) == ((1, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((1, 0), [])
 
 
 def requests_of(d: Desk) -> float:
@@ -182,18 +182,20 @@ def requests_of(d: Desk) -> float:
 
 @pytest.mark.spec("Q13", "X40")
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_three_hundred_who_send_and_close_leave_nothing_on_hold(desk: Open, store: Store, contract: Any) -> None:
+def test_three_hundred_clients_that_send_and_close_leave_nothing_on_hold(
+    desk: Open, store: Store, contract: Any
+) -> None:
     with desk([], contract, then=Slow(GOOD, first=0.02), store=store, quota=True) as d:
         for _ in range(300):
             with line_to(d.url) as line:
                 line.sendall(WHOLE)
         wait_for(lambda: requests_of(d) >= 300)
-        wait_for(lambda: stands(store)[1] == 0)
-        used = stands(store)[0]
+        wait_for(lambda: used_and_held(store)[1] == 0)
+        used = used_and_held(store)[0]
         assert used < 20, "nobody got a reply"
         assert [d.chat().status_code for _ in range(20 - used)] == [200] * (20 - used)
         assert d.chat().status_code == 429
-        assert (stands(store), store.quota.audit()) == ((20, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((20, 0), [])
 
 
 @contextlib.contextmanager
@@ -211,7 +213,7 @@ def paused(store: Store) -> Iterator[Callable[[], bool]]:
 @pytest.mark.spec("Q13", "X40")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_who_leaves_while_quota_is_reserved_or_captured_owes_nothing(
+def test_a_client_that_leaves_during_reservation_or_capture_owes_nothing(
     desk: Open, store: Store, contract: Any, stream: bool
 ) -> None:
     body = json.dumps({**BODY, "stream": stream}).encode()
@@ -224,7 +226,7 @@ def test_who_leaves_while_quota_is_reserved_or_captured_owes_nothing(
             wait_for(waits)
             line.close()
             wait_for(lambda: d.gateway.gateway.metrics.active == 0)
-        wait_for(lambda: stands(store) == (0, 0))
+        wait_for(lambda: used_and_held(store) == (0, 0))
         assert d.upstream.requests == []
         with line_to(d.url) as line:  # while it is captured
             line.sendall(head + body)
@@ -234,19 +236,19 @@ def test_who_leaves_while_quota_is_reserved_or_captured_owes_nothing(
                 line.close()
                 wait_for(lambda: len(store._writer._jobs) >= 2, "nothing is given back")
         wait_for(lambda: d.gateway.gateway.metrics.active == 0)
-        wait_for(lambda: stands(store) == (0, 0))
+        wait_for(lambda: used_and_held(store) == (0, 0))
         assert store.quota.audit() == []
         assert d.chat(stream=stream, headers={"idempotency-key": "k"}).status_code == 200
-        assert stands(store) == (1, 0)
+        assert used_and_held(store) == (1, 0)
 
 
 @pytest.mark.spec("Q13")
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_a_deadline_gives_back_what_was_on_hold(desk: Open, store: Store, contract: Any) -> None:
+def test_a_deadline_releases_the_hold(desk: Open, store: Store, contract: Any) -> None:
     limits = Limits(total_seconds=0.2)
     with desk([Hang()], contract, store=store, quota=True, limits=limits, policy=replace(ONCE, timeout=0.2)) as d:
         assert d.chat().status_code == 504
-        assert (stands(store), store.quota.audit()) == ((0, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((0, 0), [])
 
 
 @pytest.mark.spec("Q11", "Q13")
@@ -255,19 +257,19 @@ def test_a_deadline_gives_back_what_was_on_hold(desk: Open, store: Store, contra
     [(CALM, WORDS, 1), (VALUE, LONG, 0), (None, WORDS, 1)],
     ids=["text", "object", "passed"],
 )
-def test_a_deadline_after_the_first_word_is_a_cut(
+def test_a_deadline_after_the_first_word_cuts_the_stream(
     desk: Open, store: Store, contract: Any, said: str, charged: int
 ) -> None:
     step, limits = Hang(Say(said, piece=10), events=17), Limits(total_seconds=0.5)
     with desk([step], contract, store=store, quota=True, limits=limits, policy=replace(ONCE, timeout=0.5)) as d:
         response = ask(d, stream=True)
         assert (response.status_code, '"error"' in response.text) == (200, True)
-        assert (stands(store), store.quota.audit()) == ((charged, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((charged, 0), [])
 
 
 @pytest.mark.spec("Q13")
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_a_gateway_that_stops_settles_what_is_under_way(tmp_path: Path, contract: Any) -> None:
+def test_a_gateway_that_stops_settles_requests_in_progress(tmp_path: Path, contract: Any) -> None:
     file = tmp_path / "s.db"
     with ScriptedServer([Hang(), Hang(Say(WORDS, piece=10), events=20)]) as upstream:
         contract = None if contract is None else Contract(contract)
@@ -276,7 +278,7 @@ def test_a_gateway_that_stops_settles_what_is_under_way(tmp_path: Path, contract
             line.sendall(WHOLE)
             wait_for(lambda: upstream.requests)
     with open_store(file) as store:
-        assert (stands(store), store.quota.audit()) == ((0, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((0, 0), [])
 
 
 # -- a store in trouble ------------------------------------------------------------------------
@@ -285,7 +287,7 @@ def test_a_gateway_that_stops_settles_what_is_under_way(tmp_path: Path, contract
 @pytest.mark.spec("Q13", "X39")
 @pytest.mark.parametrize("trouble", [StoreFull("full"), StoreUnavailable("gone")])
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_a_store_in_trouble_gives_nothing_away_and_leaves_nothing_on_hold(
+def test_a_failing_store_lets_no_free_reply_out_and_leaves_nothing_on_hold(
     desk: Open, store: Store, monkeypatch: pytest.MonkeyPatch, trouble: Exception, contract: Any
 ) -> None:
     def fail(*_: Any) -> Any:
@@ -300,10 +302,10 @@ def test_a_store_in_trouble_gives_nothing_away_and_leaves_nothing_on_hold(
             patch.setattr(store._writer, "_once", fail)
             asking.join()
             assert (answers[0].status_code, "Ada" in answers[0].text) == (503, False)
-        wait_for(lambda: stands(store) == (0, 0))
+        wait_for(lambda: used_and_held(store) == (0, 0))
         store._writer.trouble = None
         wait_for(lambda: d.chat().status_code == 200)
-        assert (stands(store), store.quota.audit()) == ((1, 0), [])
+        assert (used_and_held(store), store.quota.audit()) == ((1, 0), [])
 
 
 # -- killed ------------------------------------------------------------------------------------
@@ -336,7 +338,7 @@ def killed_amid_a_stream(url: str, file: Path, hold: str) -> None:
         with pytest.raises(httpx.HTTPError):
             retried(process.stdout.readline().strip())
     with open_store(file) as store:
-        assert (stands(store), store.quota.audit()) == ((1, 0), []), "a crash gives no answer away"
+        assert (used_and_held(store), store.quota.audit()) == ((1, 0), []), "a crash gives no answer away"
 
 
 def retried(url: str) -> httpx.Response:
@@ -345,7 +347,7 @@ def retried(url: str) -> httpx.Response:
 
 
 @pytest.mark.spec("X39", "X40")
-def test_a_gateway_killed_amid_a_stream_has_charged_it_once_and_a_retry_takes_the_charge_over(tmp_path: Path) -> None:
+def test_a_gateway_killed_during_a_stream_charges_once_and_a_retry_takes_the_charge_over(tmp_path: Path) -> None:
     file, clock = tmp_path / "s.db", Hand()
     with ScriptedServer([Say(WORDS, piece=10)], then=WORDS) as upstream:
         killed_amid_a_stream(upstream.url, file, "auto")
@@ -357,11 +359,11 @@ def test_a_gateway_killed_amid_a_stream_has_charged_it_once_and_a_retry_takes_th
             clock.now += 301 * 1_000_000
             assert retried(gateway.url).status_code == 200
             assert retried(gateway.url).headers["x-trueup-replayed"] == "true"
-            assert (stands(store), store.quota.audit()) == ((1, 0), []), "charged once in all"
+            assert (used_and_held(store), store.quota.audit()) == ((1, 0), []), "charged once in all"
 
 
 @pytest.mark.spec("X39", "X40")
-def test_a_stream_that_was_judged_before_the_gateway_was_killed_is_kept_as_a_whole(tmp_path: Path) -> None:
+def test_a_stream_judged_before_the_gateway_was_killed_is_stored_completely(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
     with ScriptedServer([Say(WORDS, piece=10)]) as upstream:
         killed_amid_a_stream(upstream.url, file, "whole")
@@ -369,14 +371,14 @@ def test_a_stream_that_was_judged_before_the_gateway_was_killed_is_kept_as_a_who
             again = retried(gateway.url)
             assert (again.status_code, again.headers["x-trueup-replayed"]) == (200, "true")
             assert ("[DONE]" in again.text, "reply_cut" in again.text) == (True, False)
-            assert (len(upstream.requests), stands(store), store.quota.audit()) == (1, (1, 0), [])
+            assert (len(upstream.requests), used_and_held(store), store.quota.audit()) == (1, (1, 0), [])
 
 
 # -- replays -----------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("X38")
-def test_a_replay_is_for_the_same_tenant_and_the_same_request_alone(desk: Open, store: Store) -> None:
+def test_a_replay_is_only_for_the_same_tenant_and_request(desk: Open, store: Store) -> None:
     with desk([], PERSON, then=GOOD, store=store, quota=True) as d:
         key = {"idempotency-key": "k", "x-trueup-tenant": "acme"}
         assert d.chat(headers=key).status_code == 200
@@ -394,7 +396,7 @@ def test_a_replay_is_for_the_same_tenant_and_the_same_request_alone(desk: Open, 
         assert len(d.upstream.requests) == 2
 
 
-def test_a_key_whose_request_is_under_way_is_to_be_tried_again(desk: Open, store: Store) -> None:
+def test_a_request_whose_key_is_in_progress_can_be_retried(desk: Open, store: Store) -> None:
     with desk([Slow(GOOD, first=0.4)], PERSON, store=store, quota=True) as d:
         client = openai.OpenAI(base_url=f"{d.url}/v1", api_key="x", max_retries=3)
         found: list[Any] = []
@@ -410,10 +412,10 @@ def test_a_key_whose_request_is_under_way_is_to_be_tried_again(desk: Open, store
             thread.join()
         assert [one.parse().choices[0].message.content for one in found] == [GOOD] * 3
         assert sorted(one.headers.get("x-trueup-replayed", "") for one in found) == ["", "true", "true"]
-        assert (len(d.upstream.requests), stands(store)) == (1, (1, 0))
+        assert (len(d.upstream.requests), used_and_held(store)) == (1, (1, 0))
 
 
-def kept(store: Store) -> int:
+def stored_replays(store: Store) -> int:
     return int(store.read(lambda session: session.run("SELECT count(*) FROM replays"))[0][0])
 
 
@@ -430,30 +432,34 @@ def kept(store: Store) -> int:
         ({"redaction": Redaction(patterns=(r"A[d]a",))}, Limits(), False),
     ],
 )
-def test_what_may_not_be_kept_is_not_and_its_key_is_told_so(
+def test_a_reply_that_may_not_be_stored_is_not_and_its_key_gets_an_explanation(
     desk: Open, tmp_path: Path, options: dict[str, Any], limits: Limits, keeps: bool, stream: bool
 ) -> None:
     with open_store(tmp_path / "s.db", **options) as store:
         with desk([GOOD], PERSON, store=store, quota=True, limits=limits) as d:
             key = {"idempotency-key": "k"}
             first, again = d.chat(headers=key, stream=stream), d.chat(headers=key, stream=stream)
-            assert (first.status_code, again.status_code, kept(store)) == (200, 200 if keeps else 409, int(keeps))
+            assert (first.status_code, again.status_code, stored_replays(store)) == (
+                200,
+                200 if keeps else 409,
+                int(keeps),
+            )
             if not keeps:
                 assert again.json()["error"]["code"] == "idempotency_key_used"
                 assert again.headers["x-should-retry"] == "false"
-            assert (stands(store), store.quota.audit()) == ((1, 0), [])
+            assert (used_and_held(store), store.quota.audit()) == ((1, 0), [])
         rows = store.read(lambda session: session.run("SELECT body FROM replays"))
         assert bool(rows) == keeps
 
 
-def test_a_request_without_a_key_of_its_own_is_not_kept(desk: Open, store: Store) -> None:
+def test_a_request_without_an_idempotency_key_is_not_stored(desk: Open, store: Store) -> None:
     with desk([GOOD, GOOD], PERSON, store=store, quota=True) as d:
         assert [d.chat(stream=stream).status_code for stream in (False, True)] == [200, 200]
-        assert kept(store) == 0
+        assert stored_replays(store) == 0
 
 
 @pytest.mark.spec("X25", "X38")
-def test_no_key_of_an_upstream_is_kept(desk: Open, store: Store) -> None:
+def test_no_key_of_an_upstream_is_stored(desk: Open, store: Store) -> None:
     with desk([json.dumps({"name": KEY, "age": 1})], PERSON, store=store, quota=True) as d:
         first = d.chat(headers={"idempotency-key": "k"})
         assert KEY not in first.text
@@ -461,12 +467,12 @@ def test_no_key_of_an_upstream_is_kept(desk: Open, store: Store) -> None:
         assert all(KEY.encode() not in bytes(body) and KEY not in head for head, body in rows)
 
 
-def test_a_replay_costs_nothing_and_passes_a_used_up_limit(desk: Open, store: Store) -> None:
+def test_a_replay_costs_nothing_and_ignores_an_exhausted_limit(desk: Open, store: Store) -> None:
     store.quota.set_limit("", 1, period="total")
     with desk([GOOD], PERSON, store=store, quota=True, policy=ONCE) as d:
         key = {"idempotency-key": "k"}
         first = d.chat(headers=key)
-        cost = stands(store, "cost")
+        cost = used_and_held(store, "cost")
         assert (d.chat().status_code, d.chat(headers=key).content) == (429, first.content)
-        assert (stands(store), stands(store, "cost")) == ((1, 0), cost)
+        assert (used_and_held(store), used_and_held(store, "cost")) == ((1, 0), cost)
         assert 'outcome="replayed"' in d.http.get("/metrics").text

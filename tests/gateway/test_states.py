@@ -32,7 +32,7 @@ STARTED = Contract(states={"start": "ASKING", **STATES})
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_request_in_no_known_state_is_refused_and_the_upstream_is_not_asked(
+def test_a_request_without_a_known_state_is_refused_and_the_upstream_is_not_asked(
     desk: Open, headers: dict[str, str], told: dict[str, str], code: str, stream: bool
 ) -> None:
     with desk([], BARE, then=Say("Hello! Ana is free. Bye.")) as d:
@@ -47,7 +47,7 @@ def test_a_request_in_no_known_state_is_refused_and_the_upstream_is_not_asked(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_default_fallback_is_sent_where_no_state_is_known(desk: Open, stream: bool) -> None:
+def test_a_default_fallback_is_sent_if_no_state_is_known(desk: Open, stream: bool) -> None:
     with desk([], Contract(states=STATES, fallbacks={"default": "How can I help?"})) as d:
         response = d.chat(stream=stream)
         assert response.status_code == 200
@@ -61,7 +61,7 @@ def test_the_key_that_was_found_is_named(desk: Open) -> None:
         assert "it has 'estado' instead of 'state'" in found["message"]
 
 
-def test_without_a_state_the_start_is_judged_by(desk: Open) -> None:
+def test_without_a_state_the_start_state_applies(desk: Open) -> None:
     with desk(["Which service?", "Ana is free."], STARTED, then="Ana is free.") as d:
         assert d.chat().status_code == 200
         response = d.chat()
@@ -97,7 +97,7 @@ def test_the_state_of_a_route_must_be_one_of_its_contract(tmp_path: Path) -> Non
     assert load_config(tmp_path / "gateway.json").routes[0].state == "ASKING"
 
 
-def test_stored_verdicts_name_the_state_that_was_judged_by(desk: Open, tmp_path: Path) -> None:
+def test_stored_verdicts_name_their_state(desk: Open, tmp_path: Path) -> None:
     with open_store(tmp_path / "verdicts.db") as store:
         with desk([], STARTED, then="Which service?", store=store) as d:
             for headers in ({}, {"x-trueup-state": "booked"}, {"x-trueup-state": "BOOKD"}):

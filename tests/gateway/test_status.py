@@ -35,7 +35,7 @@ def cells(page: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page) if "<td" in row]
 
 
-def test_the_page_says_how_the_gateway_is_and_what_it_did(desk: Open, store: Store) -> None:
+def test_the_page_shows_the_condition_of_the_gateway_and_its_work(desk: Open, store: Store) -> None:
     with desk([GOOD, '{"name": "Ada"}', GOOD, "no", "no", "no", "no"], then="no", store=store, config=config()) as d:
         for _ in range(3):
             d.chat(model="small-1")
@@ -54,7 +54,7 @@ def test_the_page_says_how_the_gateway_is_and_what_it_did(desk: Open, store: Sto
         assert all(d.http.get(f"/{path}").status_code == 200 for path in re.findall(r'href="([^"]+)"', page))
 
 
-def test_with_client_keys_the_page_needs_one_and_counts_what_belongs_to_its_tenant(desk: Open, store: Store) -> None:
+def test_with_client_keys_the_page_needs_one_and_counts_only_its_tenant(desk: Open, store: Store) -> None:
     made = config(Caller("key-of-acme", "acme"), Caller("key-of-beta", "beta"))
     with desk([], then=GOOD, store=store, config=made) as d:
         for tenant, model in (("acme", "a-1"), ("acme", "a-1"), ("beta", "b-1")):
@@ -75,7 +75,7 @@ def test_with_client_keys_the_page_needs_one_and_counts_what_belongs_to_its_tena
         assert not any(word in acme + beta for word in ("key-of", "acme", d.upstream.url))
 
 
-def test_a_name_that_leads_here_does_not_show_the_page_without_keys(desk: Open) -> None:
+def test_a_foreign_host_name_does_not_show_the_page_without_keys(desk: Open) -> None:
     with desk([], config=config()) as d:
         assert d.http.get("/").status_code == 200
         for host, status in (
@@ -87,7 +87,7 @@ def test_a_name_that_leads_here_does_not_show_the_page_without_keys(desk: Open) 
             assert d.http.get("/", headers={"host": host}).status_code == status, host
 
 
-def test_without_a_store_or_with_a_broken_one_the_page_says_so(desk: Open, tmp_path: Path) -> None:
+def test_a_missing_or_broken_store_is_reported_on_the_page(desk: Open, tmp_path: Path) -> None:
     with desk([]) as d:
         page = d.http.get("/").text
         assert "No store is configured" in page
@@ -102,7 +102,7 @@ def test_without_a_store_or_with_a_broken_one_the_page_says_so(desk: Open, tmp_p
 
 @pytest.mark.needs("browser")
 @pytest.mark.spec("X21")
-def test_nothing_on_the_page_runs_or_is_fetched_and_it_fits_a_phone(desk: Open, store: Store) -> None:
+def test_the_page_runs_and_fetches_nothing_and_fits_a_phone(desk: Open, store: Store) -> None:
     from playwright.sync_api import sync_playwright
 
     with desk([], then=GOOD, store=store, config=config(routes=70)) as d, sync_playwright() as playwright:

@@ -40,7 +40,7 @@ def used(store: Any) -> tuple[int, int]:
 
 
 @pytest.mark.spec("C15")
-def test_sentences_leave_as_they_are_found_to_be_right(desk: Open) -> None:
+def test_sentences_are_sent_as_soon_as_they_pass(desk: Open) -> None:
     with desk([GOOD_WORDS], SALON) as d:
         response = d.chat(stream=True, headers=LATER)
         assert text_of(response) == GOOD_WORDS
@@ -52,7 +52,7 @@ def test_sentences_leave_as_they_are_found_to_be_right(desk: Open) -> None:
 
 
 @pytest.mark.spec("C15", "X40")
-def test_forbidden_text_never_leaves_and_the_stream_ends_with_an_error(desk: Open, tmp_path: Path) -> None:
+def test_forbidden_text_is_never_sent_and_the_stream_ends_with_an_error(desk: Open, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store, desk([BAD_LATER, BAD_LATER], SALON, store=store, quota=True) as d:
         response = d.chat(stream=True, headers=LATER)
         assert text_of(response) == "¿Qué servicio te gustaría reservar hoy? Tenemos corte y color."
@@ -70,7 +70,7 @@ def test_forbidden_text_never_leaves_and_the_stream_ends_with_an_error(desk: Ope
 
 
 @pytest.mark.spec("C9", "C11")
-def test_a_stream_that_is_bad_from_the_start_is_asked_for_anew_and_the_client_only_waits(desk: Open) -> None:
+def test_a_stream_that_is_invalid_from_the_start_is_requested_again_while_the_client_waits(desk: Open) -> None:
     with desk([BAD_FIRST, GOOD_WORDS, BAD_FIRST, BAD_FIRST], SALON) as d:
         response = d.chat(stream=True, headers=LATER)
         assert text_of(response) == GOOD_WORDS
@@ -82,14 +82,14 @@ def test_a_stream_that_is_bad_from_the_start_is_asked_for_anew_and_the_client_on
         assert text_of(response) == SALON.fallback({"state": "SERVICE_SELECTION"})
 
 
-def test_fields_leave_as_they_close_written_anew(desk: Open) -> None:
+def test_fields_are_rewritten_and_sent_as_they_close(desk: Open) -> None:
     with desk(['```json\n{"name": "Ada", "age": "36",}\n```'], PERSON) as d:
         response = d.chat(stream=True, stream_options={"include_usage": True})
         assert text_of(response) == '{"name":"Ada","age":36}'
         assert deltas(response)[-1]["usage"]["total_tokens"] > 0
 
 
-def test_an_object_that_lacks_a_field_ends_with_an_error(desk: Open) -> None:
+def test_a_stream_whose_object_lacks_a_field_ends_with_an_error(desk: Open) -> None:
     with desk(['{"name": "Ada", "note": 1}'], PERSON) as d:
         response = d.chat(stream=True)
         assert text_of(response).startswith('{"name":"Ada"')
@@ -112,7 +112,7 @@ def test_a_field_that_cannot_be_valid_is_repaired_before_anything_is_shown(desk:
         '{"title": "a",' + "\n" * 400_000,
     ],
 )
-def test_a_stream_is_not_read_on_once_its_fault_is_certain(desk: Open, reply: str, hold: str) -> None:
+def test_reading_a_stream_stops_when_its_fault_is_certain(desk: Open, reply: str, hold: str) -> None:
     limited = Contract(
         {
             "type": "object",
@@ -132,7 +132,7 @@ def test_a_stream_is_not_read_on_once_its_fault_is_certain(desk: Open, reply: st
 
 
 @pytest.mark.parametrize("hold", ["whole", "auto"])
-def test_nothing_leaves_before_the_verdict_where_a_route_says_so(desk: Open, hold: str) -> None:
+def test_nothing_is_sent_before_the_verdict_if_the_route_says_so(desk: Open, hold: str) -> None:
     with desk(['{"name": "Ada"}', GOOD] if hold == "whole" else [GOOD], PERSON, hold=hold) as d:
         response = d.chat(stream=True)
         assert json.loads(text_of(response)) == {"name": "Ada", "age": 36}
@@ -149,7 +149,7 @@ def test_before_the_first_byte_a_failure_is_a_plain_error(desk: Open) -> None:
 
 
 @pytest.mark.spec("X36")
-def test_a_stream_that_breaks_off_is_never_a_whole_reply(desk: Open) -> None:
+def test_an_interrupted_stream_is_never_a_complete_reply(desk: Open) -> None:
     with desk([Cut(GOOD_WORDS, events=3), GOOD_WORDS], SALON) as d:
         assert text_of(d.chat(stream=True, headers=LATER)) == GOOD_WORDS
     with desk([Cut(GOOD, events=3, silent=True), GOOD], PERSON, hold="whole") as d:
@@ -158,7 +158,7 @@ def test_a_stream_that_breaks_off_is_never_a_whole_reply(desk: Open) -> None:
 
 
 @pytest.mark.spec("X40")
-def test_a_client_that_leaves_is_charged_for_what_it_saw_and_only_then(desk: Open, tmp_path: Path) -> None:
+def test_a_client_that_leaves_is_charged_only_if_it_saw_something(desk: Open, tmp_path: Path) -> None:
     script = [Slow(GOOD_WORDS * 4, every=0.05), Slow(GOOD_WORDS * 4, every=1)]  # the second sentence is far off
     with open_store(tmp_path / "s.db") as store, desk(script, SALON, store=store, quota=True) as d:
         body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}

@@ -27,7 +27,7 @@ def line_to(url: str) -> socket.socket:
     return socket.create_connection((address.hostname, address.port), timeout=60)
 
 
-def told(line: socket.socket) -> bytes:
+def read_until_closed(line: socket.socket) -> bytes:
     """Everything that comes until the other side closes the connection."""
     found = b""
     try:
@@ -49,7 +49,7 @@ def drip(line: socket.socket, piece: bytes, pause: float = 0.05) -> bytes:
             break
     else:
         raise AssertionError("nobody stopped the drip")
-    return told(line)
+    return read_until_closed(line)
 
 
 def is_readable(line: socket.socket, seconds: float = 0) -> bool:
@@ -86,18 +86,18 @@ def strict(**limits: float) -> object:
         b"X-Odd: a\x00b\r\nContent-Length: %d\r\n" % len(BODY),
     ],
 )
-def test_a_request_of_two_lengths_is_refused_and_nothing_of_it_is_sent_on(desk: Open, lengths: bytes) -> None:
+def test_a_request_with_two_lengths_is_refused_and_not_forwarded(desk: Open, lengths: bytes) -> None:
     hidden = b"GET /v1/models HTTP/1.1\r\nHost: gateway\r\n\r\n"
     with desk([], config=strict(body_seconds=1, head_seconds=2)) as d, line_to(d.url) as line:
         line.sendall(HEAD + lengths + b"\r\n" + BODY + hidden)
-        answer = told(line)
+        answer = read_until_closed(line)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert answer.count(b"HTTP/1.1 ") == 1, "what is hidden behind it is not taken for a request"
         assert d.upstream.requests == []
 
 
 @pytest.mark.spec("X30", "X31")
-def test_headers_of_one_hop_and_of_the_client_end_here(desk: Open) -> None:
+def test_hop_by_hop_and_client_headers_are_not_forwarded(desk: Open) -> None:
     odd = (
         b"Connection: keep-alive, x-secret\r\nX-Secret: 1\r\nProxy-Authorization: Basic Zm9v\r\nTE: trailers\r\n"
         b"Keep-Alive: timeout=5\r\nUpgrade: h2c\r\nTrailer: x\r\nCookie: a=b\r\nX-Forwarded-For: 1.1.1.1\r\nForwarded: for=1\r\n"
@@ -114,7 +114,7 @@ def test_headers_of_one_hop_and_of_the_client_end_here(desk: Open) -> None:
 
 
 @pytest.mark.spec("X27")
-def test_an_address_in_a_request_sends_nothing_elsewhere(desk: Open) -> None:
+def test_an_address_in_a_request_does_not_redirect_it(desk: Open) -> None:
     with desk([]) as sink, desk([GOOD, GOOD], PERSON) as d:
         there = sink.upstream.url
         names = ("base_url", "api_base", "upstream", "url", "endpoint", "custom_llm_provider", "api_key")
@@ -134,23 +134,23 @@ def test_an_address_in_a_request_sends_nothing_elsewhere(desk: Open) -> None:
 @pytest.mark.parametrize(
     "name", ["../../admin/keys", "..%2f..%2fadmin", "%2e%2e/%2e%2e/admin", "x?key=1", "x%3Fa=1%23b", "a/./b"]
 )
-def test_the_name_of_a_model_leads_to_no_other_path_of_the_upstream(desk: Open, name: str) -> None:
+def test_the_name_of_a_model_reaches_no_other_path_of_the_upstream(desk: Open, name: str) -> None:
     with desk([]) as d, line_to(d.url) as line:
         line.sendall(f"GET /v1/models/{name} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n".encode())
-        told(line)
+        read_until_closed(line)
         for request in d.upstream.requests:
             assert request.path.startswith("/v1/models/")
             assert request.query == {}
 
 
 @pytest.mark.spec("X32")
-def test_a_head_that_comes_slowly_is_cut_off(desk: Open) -> None:
+def test_a_slow_head_is_cut_off(desk: Open) -> None:
     with desk([GOOD], config=strict(head_seconds=1)) as d:
         lines = [line_to(d.url) for _ in range(20)]
         for number, line in enumerate(lines):
             line.sendall(b"" if number % 2 else b"POST /v1/chat/comp")
         for line in lines:
-            assert told(line) == b"", "closed without an answer"
+            assert read_until_closed(line) == b"", "closed without an answer"
             line.close()
         with line_to(d.url) as line:  # one that drips is no better than one that says nothing
             line.sendall(HEAD + b"X-Slow: ")
@@ -169,20 +169,20 @@ def test_a_second_head_on_a_kept_connection_has_a_deadline_too(desk: Open) -> No
                 answer += line.recv(65_536)
             assert answer.startswith(b"HTTP/1.1 200 ")
             line.sendall(b"POST /v1/chat/comp")
-            assert told(line) == b"", "closed without an answer"
+            assert read_until_closed(line) == b"", "closed without an answer"
 
 
 @pytest.mark.spec("X32")
 @pytest.mark.parametrize("start", [b"", BODY[:10]])
-def test_a_body_that_comes_slowly_is_refused_in_its_time(desk: Open, start: bytes) -> None:
+def test_a_slow_body_is_refused_in_time(desk: Open, start: bytes) -> None:
     with desk([], config=strict(body_seconds=0.4)) as d, line_to(d.url) as line:
         line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + start)
-        assert told(line).startswith(b"HTTP/1.1 408 ")
+        assert read_until_closed(line).startswith(b"HTTP/1.1 408 ")
         assert d.upstream.requests == []
 
 
 @pytest.mark.spec("X32")
-def test_a_body_that_drips_is_refused_in_its_time(desk: Open) -> None:
+def test_a_dripping_body_is_refused_in_time(desk: Open) -> None:
     with desk([], config=strict(body_seconds=0.5)) as d, line_to(d.url) as line:
         line.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         assert drip(line, b"1\r\n \r\n").startswith(b"HTTP/1.1 408 ")
@@ -202,7 +202,7 @@ LARGE = 100_000_000
 
 
 @pytest.mark.spec("X32")
-def test_a_client_that_does_not_read_its_stream_is_let_go(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_its_stream_is_dropped(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.gateway.runtime._GRACE", 0.2)
     limits = Limits(total_seconds=2, reply=LARGE)
     config = lambda url: Config({"main": Upstream("main", url, private=True)}, limits=limits)  # noqa: E731
@@ -238,24 +238,24 @@ def test_sixty_four_megabytes_are_refused_at_the_limit(desk: Open, chunked: bool
                 sent += 1
         except OSError:
             pass
-        assert told(line).startswith(b"HTTP/1.1 413 ")
+        assert read_until_closed(line).startswith(b"HTTP/1.1 413 ")
         assert d.upstream.requests == []
 
 
 @pytest.mark.spec("X33")
-def test_a_body_over_the_limit_that_came_at_once_is_refused_at_once(
+def test_a_body_over_the_limit_sent_in_one_piece_is_refused_immediately(
     desk: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trueup.gateway.serving.wire._PATIENCE", 60.0)  # there is nothing to wait for
     body = BODY[:-1] + b" " * 5_000 + b"}"
     with desk([], config=strict(request=1000)) as d, line_to(d.url) as line:
         line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        assert told(line).startswith(b"HTTP/1.1 413 ")
+        assert read_until_closed(line).startswith(b"HTTP/1.1 413 ")
         assert d.upstream.requests == []
 
 
 @pytest.mark.spec("X32")
-def test_a_kept_connection_that_is_not_used_is_closed_and_one_that_is_used_is_not(desk: Open) -> None:
+def test_an_idle_connection_is_closed_and_a_used_one_is_not(desk: Open) -> None:
     with desk([], config=strict(), then=GOOD) as d, line_to(d.url) as used, line_to(d.url) as idle:
 
         def ask(line: socket.socket) -> None:
@@ -274,21 +274,21 @@ def test_a_kept_connection_that_is_not_used_is_closed_and_one_that_is_used_is_no
             ask(used)
             if is_readable(idle, 0.1):
                 break
-        assert told(idle) == b"", "closed, while the other one was in use"
+        assert read_until_closed(idle) == b"", "closed, while the other one was in use"
         ask(used)
 
 
 @pytest.mark.spec("X33")
-def test_a_client_that_waits_for_leave_is_told_before_it_sends(desk: Open) -> None:
+def test_a_client_with_expect_continue_is_refused_before_it_sends(desk: Open) -> None:
     with desk([], config=strict(request=1000)) as d, line_to(d.url) as line:
         line.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n")
-        answer = told(line)
+        answer = read_until_closed(line)
         assert answer.startswith(b"HTTP/1.1 413 ")
         assert b"more than 1,000 bytes" in answer
 
 
 @pytest.mark.spec("X32", "X33")
-def test_a_head_without_end_is_refused(desk: Open) -> None:
+def test_an_endless_head_is_refused(desk: Open) -> None:
     with desk([], config=strict()) as d:
         chunk = b"Transfer-Encoding: chunked\r\n\r\n"
         for endless in (
@@ -300,7 +300,7 @@ def test_a_head_without_end_is_refused(desk: Open) -> None:
                     line.sendall(HEAD + endless)
                 except OSError:
                     pass
-                assert told(line)[:12] in (b"HTTP/1.1 431", b""), "refused, or cut off amid sending"
+                assert read_until_closed(line)[:12] in (b"HTTP/1.1 431", b""), "refused, or cut off amid sending"
         assert d.upstream.requests == []
 
 
@@ -328,7 +328,7 @@ with running(config) as gateway:
 
 
 @pytest.mark.spec("X33")
-def test_a_flood_of_bodies_takes_little_memory() -> None:
+def test_a_flood_of_bodies_uses_little_memory() -> None:
     done = subprocess.run([sys.executable, "-c", _FLOOD], capture_output=True, text=True, check=True, timeout=300)
     assert int(done.stdout) <= 4 * 2 + 20, "megabytes, for four bodies of 64 at a limit of one each"
 
@@ -358,7 +358,9 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     ["169.254.169.254", "10.1.2.3", "192.168.0.1", "172.16.9.9", "127.0.0.1", "0.0.0.0", "100.64.0.1", "::1", "fd00:ec2::254",
      "fe80::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "224.0.0.1", "ff02::1", "2002:7f00:1::"],
 )  # fmt: skip
-def test_a_name_that_leads_inside_is_refused(desk: Open, names: dict[str, list[str]], address: str) -> None:
+def test_a_name_that_resolves_to_an_internal_address_is_refused(
+    desk: Open, names: dict[str, list[str]], address: str
+) -> None:
     names["model.example"] = [address]
     config = lambda url: Config({"main": Upstream("main", f"http://model.example:{urlsplit(url).port}")})  # noqa: E731
     with desk([], config=config) as d:
@@ -369,7 +371,7 @@ def test_a_name_that_leads_inside_is_refused(desk: Open, names: dict[str, list[s
 
 
 @pytest.mark.spec("X29")
-def test_the_address_that_was_looked_at_is_the_one_that_is_used(desk: Open, names: dict[str, list[str]]) -> None:
+def test_the_checked_address_is_the_one_that_is_used(desk: Open, names: dict[str, list[str]]) -> None:
     """A name whose answer changes between the look and the connection gains nothing: there is one look."""
     names["model.example"] = ["169.254.169.254", "10.0.0.1"]
     config = lambda url: Config({"main": Upstream("main", f"http://model.example:{urlsplit(url).port}")})  # noqa: E731

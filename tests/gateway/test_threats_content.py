@@ -93,7 +93,7 @@ def httpx_client(url: str) -> Any:
 
 
 @pytest.mark.spec("X25")
-def test_a_fault_of_our_own_tells_the_client_nothing(
+def test_an_internal_error_reveals_nothing_to_the_client(
     desk: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: Any) -> None:
@@ -170,7 +170,7 @@ def mending(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, An
 @pytest.mark.spec("X44")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(name=NAMES, age=st.integers(-(10**30), 10**30), around=WRAPPED, quoted=st.booleans())
-def test_what_a_client_gets_stood_in_the_reply(
+def test_everything_that_a_client_gets_was_in_the_reply(
     mending: tuple[Desk, Any, list[str]], name: str, age: int, around: str, quoted: bool
 ) -> None:
     d, store, say = mending

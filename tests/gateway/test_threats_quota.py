@@ -33,7 +33,7 @@ CALM = Contract(states={"CALM": {"forbid": [{"terms": ["secret"], "why": "it is 
 STATE = {"x-trueup-state": "CALM"}
 
 
-def stands(store: Store, unit: str = "replies", tenant: str = "") -> tuple[int, int]:
+def used_and_held(store: Store, unit: str = "replies", tenant: str = "") -> tuple[int, int]:
     """The amounts that a tenant has used and reserved."""
     rows = [s for s in store.quota.standings(tenant) if (s.scope, s.unit, s.period) == ("tenant", unit, "total")]
     return (rows[0].used, rows[0].held) if rows else (0, 0)
@@ -50,7 +50,7 @@ def store(tmp_path: Path) -> Any:
 
 @pytest.mark.spec("X37")
 @pytest.mark.parametrize("fail", [Fail(500), Fail(429), Fail(529)])
-def test_an_upstream_that_is_down_is_not_stormed(desk: Open, fail: Fail) -> None:
+def test_an_upstream_that_is_down_is_not_flooded(desk: Open, fail: Fail) -> None:
     policy = Policy(otherwise="failed", retries=3, backoff=0.3, deadline=2)
     with desk([], PERSON, then=fail, policy=policy) as d:
         assert d.chat().status_code in (429, 502, 503, 529)
@@ -58,7 +58,7 @@ def test_an_upstream_that_is_down_is_not_stormed(desk: Open, fail: Fail) -> None
 
 
 @pytest.mark.spec("X37")
-def test_an_upstream_that_asks_for_more_time_than_there_is_is_left_alone(desk: Open) -> None:
+def test_an_upstream_whose_retry_after_exceeds_the_deadline_is_not_asked_again(desk: Open) -> None:
     with desk([], PERSON, then=Fail(429, retry_after=7200), policy=Policy(otherwise="failed", deadline=3600)) as d:
         response = d.chat()  # it gives up after a minute, long before either of the two hours is over
         assert response.status_code == 429
@@ -67,7 +67,7 @@ def test_an_upstream_that_asks_for_more_time_than_there_is_is_left_alone(desk: O
 
 
 @pytest.mark.spec("X37", "X43")
-def test_a_huge_invalid_reply_does_not_come_back_in_the_next_request(desk: Open) -> None:
+def test_a_huge_invalid_reply_is_not_repeated_in_the_next_request(desk: Open) -> None:
     policy = Policy(otherwise="failed", repairs=3, same_fault=9)
     with desk([], PERSON, then='{"name": "' + "x" * 300_000 + '", "age": "old"}', policy=policy) as d:
         assert d.chat().status_code == 422
@@ -77,7 +77,7 @@ def test_a_huge_invalid_reply_does_not_come_back_in_the_next_request(desk: Open)
 
 
 @pytest.mark.spec("X37")
-def test_more_at_once_than_allowed_are_turned_away_at_once(desk: Open) -> None:
+def test_requests_over_the_concurrency_limit_are_rejected_immediately(desk: Open) -> None:
     from trueup.gateway.config import Limits
 
     with desk([], then=Hang(), limits=Limits(at_once=4)) as d:
@@ -109,12 +109,12 @@ def test_a_key_means_nothing_to_another_tenant(desk: Open, store: Store) -> None
                     assert again.headers["x-trueup-replayed"] == "true"
                     assert again.headers["x-trueup-verdict"] == first.headers["x-trueup-verdict"]
         for caller in callers:
-            assert stands(store, tenant=caller.tenant) == (4, 0)
+            assert used_and_held(store, tenant=caller.tenant) == (4, 0)
         assert store.quota.audit() == []
 
 
 @pytest.mark.spec("X38")
-def test_names_are_never_cut_to_the_same(desk: Open, store: Store) -> None:
+def test_different_names_are_never_truncated_to_the_same(desk: Open, store: Store) -> None:
     with desk([], PERSON, then=GOOD, store=store, quota=True) as d:
         for name in ("idempotency-key", "x-trueup-tenant", "x-trueup-user"):
             assert d.chat(headers={name: "k" * MOST_NAME}).status_code == 200
@@ -129,7 +129,7 @@ def distinct(table: str, session: Any) -> list[Any]:
 
 
 @pytest.mark.spec("X38")
-def test_every_row_of_the_store_says_whose_it_is(desk: Open, store: Store) -> None:
+def test_every_row_of_the_store_names_its_tenant(desk: Open, store: Store) -> None:
     with desk([], PERSON, then=GOOD, store=store, quota=True, policy=PRICED) as d:
         for tenant in ("acme", "umbrella"):
             d.chat(headers={"x-trueup-tenant": tenant, "idempotency-key": "same"})
@@ -200,7 +200,7 @@ def test_a_crash_at_any_instant_charges_once_or_not_at_all(
             gateway.ask(idempotency_key="k")
         assert gateway.end() == -signal.SIGKILL
         with open_store(file) as store:
-            assert stands(store) == stand, "used is what was captured, held is what was reserved"
+            assert used_and_held(store) == stand, "used is what was captured, held is what was reserved"
             assert store.quota.audit() == []
         gateway = Gateway(upstream.url, file)
         try:
@@ -209,12 +209,12 @@ def test_a_crash_at_any_instant_charges_once_or_not_at_all(
         finally:
             gateway.end()
         with open_store(file) as store:
-            assert stands(store) == (stand[0] + 1, stand[1])
+            assert used_and_held(store) == (stand[0] + 1, stand[1])
             assert store.quota.audit() == []
 
 
 @pytest.mark.spec("X39", "X42")
-def test_gateways_that_are_killed_amid_traffic_leave_a_ledger_that_agrees(tmp_path: Path) -> None:
+def test_gateways_killed_during_traffic_leave_a_consistent_ledger(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
     told: list[str] = []
     with ScriptedServer([], then=Slow(GOOD, first=0.01)) as upstream:
@@ -250,7 +250,7 @@ def test_gateways_that_are_killed_amid_traffic_leave_a_ledger_that_agrees(tmp_pa
             gateway.end()
     with open_store(file) as store:
         assert len(told) == len(set(told)), "a key was answered twice"
-        used, held = stands(store)
+        used, held = used_and_held(store)
         assert len(told) <= used <= 40, "who got a reply was charged"
         assert used + held <= 40
         assert store.quota.audit() == []
@@ -279,7 +279,7 @@ def leave_after(d: Desk, words: str, body: dict[str, Any], path: str = "/v1/chat
         ("/v1/messages", "anthropic", "message_start", 0),
     ],
 )
-def test_an_abort_is_settled_once_for_what_was_shown(
+def test_an_abort_is_settled_once_for_the_shown_text(
     desk: Open, store: Store, path: str, protocol: str, words: str, charged: int
 ) -> None:
     slow = Slow(Say(WORDS, piece=10), every=0.05 if charged else 1)
@@ -287,23 +287,23 @@ def test_an_abort_is_settled_once_for_what_was_shown(
         for _ in range(3):
             leave_after(d, words, BODY, path)
         wait_for(lambda: d.gateway.gateway.metrics.active == 0)
-        wait_for(lambda: stands(store) == (3 * charged, 0))
+        wait_for(lambda: used_and_held(store) == (3 * charged, 0))
         assert store.quota.audit() == []
         wait_for(lambda: [e.ended for e in d.upstream.exchanges] == ["client left"] * 3, "somebody reads on")
-        assert stands(store, "cost")[0] > 0, (
+        assert used_and_held(store, "cost")[0] > 0, (
             "what the upstream had to read is paid for, though nobody waited for the end"
         )
 
 
 @pytest.mark.spec("X40")
-def test_who_leaves_before_a_whole_reply_gets_nothing_and_owes_nothing(desk: Open, store: Store) -> None:
+def test_a_client_that_leaves_before_a_complete_reply_gets_nothing_and_owes_nothing(desk: Open, store: Store) -> None:
     with desk([Hang()], PERSON, store=store, quota=True) as d:
         with line_to(d.url) as line:
             line.sendall(WHOLE)
             wait_for(lambda: d.upstream.requests)
-            assert stands(store) == (0, 1), "the reply that may come is on hold"
+            assert used_and_held(store) == (0, 1), "the reply that may come is on hold"
         wait_for(lambda: d.gateway.gateway.metrics.active == 0)
-        wait_for(lambda: stands(store) == (0, 0))
+        wait_for(lambda: used_and_held(store) == (0, 0))
         wait_for(lambda: d.upstream.exchanges[0].ended == "client left")
         assert store.quota.audit() == []
         assert 'outcome="gone"' in d.http.get("/metrics").text
@@ -331,13 +331,13 @@ def test_a_useful_invalid_reply_is_withheld_and_paid_for(
                 break
         if usage is None:
             assert statuses[-1] == 429, "the budget of costs ends it"
-            assert stands(store, "cost")[0] >= 900_000
-        wait_for(lambda: stands(store) == (0, 0))  # no reply was charged
+            assert used_and_held(store, "cost")[0] >= 900_000
+        wait_for(lambda: used_and_held(store) == (0, 0))  # no reply was charged
         assert store.quota.audit() == []
 
 
 @pytest.mark.spec("X41")
-def test_a_stream_that_is_given_up_early_is_paid_for_too(desk: Open, store: Store) -> None:
+def test_a_stream_that_is_aborted_early_is_charged_too(desk: Open, store: Store) -> None:
     bad = Say("The secret is out. " + WORDS, piece=10)
     with desk([bad] * 8, CALM, store=store, quota=True, policy=PRICED) as d:
         response = d.chat(stream=True, headers=STATE)
@@ -353,7 +353,7 @@ def test_a_stream_that_is_given_up_early_is_paid_for_too(desk: Open, store: Stor
 
 
 @pytest.mark.spec("X42")
-def test_many_at_once_at_two_gateways_never_pass_a_limit(tmp_path: Path) -> None:
+def test_concurrent_requests_at_two_gateways_never_exceed_a_limit(tmp_path: Path) -> None:
     file, found = tmp_path / "s.db", []
     with ScriptedServer([], then=Slow(GOOD, first=0.05)) as upstream, open_store(file) as one, open_store(file) as two:
         one.quota.set_limit("", 7, period="total")
@@ -370,7 +370,7 @@ def test_many_at_once_at_two_gateways_never_pass_a_limit(tmp_path: Path) -> None
                 thread.join()
         assert sorted(found) == [200] * 7 + [429] * 17
         assert len(upstream.requests) == 7, "who is over the limit asks nothing"
-        assert stands(one) == (7, 0)
+        assert used_and_held(one) == (7, 0)
         assert one.quota.audit() == []
 
 
@@ -385,7 +385,7 @@ class Hand:
 
 
 @pytest.mark.spec("X42")
-def test_a_hold_that_expired_by_the_stores_clock_gives_no_reply_away(desk: Open, tmp_path: Path) -> None:
+def test_a_hold_expired_by_the_stores_clock_does_not_give_a_free_reply(desk: Open, tmp_path: Path) -> None:
     clock = Hand()
     with open_store(tmp_path / "s.db", clock=clock) as store:
         store.quota.set_limit("", 1, period="total")
@@ -400,7 +400,7 @@ def test_a_hold_that_expired_by_the_stores_clock_gives_no_reply_away(desk: Open,
         assert other.status_code == 200, "the place was free again"
         assert (answers[0].status_code, answers[0].json()["error"]["code"]) == (503, "quota_lost")
         assert "Ada" not in answers[0].text
-        assert stands(store) == (1, 0)
+        assert used_and_held(store) == (1, 0)
         assert store.quota.audit() == []
 
 
@@ -420,6 +420,6 @@ def test_the_clock_of_this_process_decides_nothing(desk: Open, tmp_path: Path, m
                 if d.upstream.left:
                     assert d.chat().status_code == 429
                     d.http.post("/v1/messages", json=BODY)
-            assert stands(store) == (1, 1)
+            assert used_and_held(store) == (1, 1)
         assert store.quota.capture(held).state == "captured", "it did not expire by our clock"
         assert store.quota.audit() == []

@@ -42,7 +42,7 @@ def length(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n" % len(body)
 
 
-def asked(d: Desk, path: str, **more: Any) -> httpx.Response:
+def post_request(d: Desk, path: str, **more: Any) -> httpx.Response:
     body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "input": "x", **more}
     return d.http.post(path, json=body)
 
@@ -68,7 +68,7 @@ def asked(d: Desk, path: str, **more: Any) -> httpx.Response:
         bytes(range(256)) * 10,
     ],
 )  # fmt: skip
-def test_an_answer_of_two_lengths_or_none_is_no_answer(desk: Open, raw: bytes, contract: object) -> None:
+def test_an_answer_with_conflicting_or_invalid_lengths_is_refused(desk: Open, raw: bytes, contract: object) -> None:
     with desk([Wire((raw,))], contract, policy=ONCE) as d:
         response = d.chat()
         assert response.status_code == 502
@@ -77,7 +77,7 @@ def test_an_answer_of_two_lengths_or_none_is_no_answer(desk: Open, raw: bytes, c
 
 
 @pytest.mark.spec("X30")
-def test_what_is_behind_an_answer_is_not_taken_for_the_next(desk: Open) -> None:
+def test_bytes_after_an_answer_are_not_read_as_the_next(desk: Open) -> None:
     forged = OK + length(REPLY) + b"\r\n" + REPLY.replace(b"Ada", b"Eve")
     with desk([Wire((OK + length(REPLY) + b"\r\n" + REPLY + forged,), end="hang"), GOOD], PERSON) as d:
         assert "Ada" in d.chat().text
@@ -87,7 +87,7 @@ def test_what_is_behind_an_answer_is_not_taken_for_the_next(desk: Open) -> None:
 
 @pytest.mark.spec("X30", "X26", "X25")
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_headers_of_an_answer_are_on_a_list_and_stay_one_line(desk: Open, contract: object) -> None:
+def test_only_listed_headers_of_an_answer_are_passed_each_on_one_line(desk: Open, contract: object) -> None:
     odd = (
         b"Set-Cookie: a=b\r\nConnection: x-secret, close\r\nX-Secret: 1\r\nX-Request-ID: r1\r\nX-Trueup-Outcome: forged\r\n"
         b"OpenAI-Processing-Ms: 12\r\nOpenAI-Organization: org-ours\r\nProxy-Authenticate: Basic\r\nServer: evil\r\n"
@@ -111,9 +111,9 @@ def test_no_redirect_is_followed(desk: Open, status: int, contract: object) -> N
     with desk([]) as sink:
         to = Redirect(sink.upstream.url + "/v1/chat/completions", status)
         with desk([to, to, to], contract, policy=ONCE) as d:
-            assert asked(d, "/v1/chat/completions").status_code == 502
-            assert asked(d, "/v1/messages", stream=True).status_code == 502
-            response = asked(d, "/v1/responses")
+            assert post_request(d, "/v1/chat/completions").status_code == 502
+            assert post_request(d, "/v1/messages", stream=True).status_code == 502
+            response = post_request(d, "/v1/responses")
             assert response.status_code == 502
             assert "location" not in response.headers
             assert len(d.upstream.requests) == 3
@@ -142,7 +142,7 @@ print(json.dumps([told, grown // 1024]))
 
 @pytest.mark.spec("X34")
 @pytest.mark.parametrize("contract", ["passed", "judged"])
-def test_a_bomb_takes_no_more_memory_than_the_limit_and_a_little(contract: str) -> None:
+def test_a_decompression_bomb_uses_little_more_memory_than_the_limit(contract: str) -> None:
     from trueup.testing.server import ScriptedServer
 
     cap = 10_000_000
@@ -156,7 +156,7 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_and_a_little(contract: str) 
 
 
 @pytest.mark.spec("X34")
-def test_bytes_behind_the_end_of_a_compressed_body_are_not_kept() -> None:
+def test_bytes_after_the_end_of_a_compressed_body_are_dropped() -> None:
     from trueup.gateway.client.inflate import BadEncoding, Inflater
 
     inflater = Inflater("gzip", 1000)
@@ -189,7 +189,7 @@ DRIP = Slow(GOOD, every=0.1, size=1)
 
 @pytest.mark.spec("X35")
 @pytest.mark.parametrize("stream", [False, True])
-def test_one_deadline_holds_for_a_whole_attempt_however_it_drips(desk: Open, stream: bool) -> None:
+def test_one_deadline_applies_to_a_whole_attempt_however_slowly_it_drips(desk: Open, stream: bool) -> None:
     policy = Policy(otherwise="failed", retries=0, repairs=0, timeout=0.5, deadline=120)
     with desk([DRIP], PERSON, policy=policy, hold="whole") as d:
         response = d.chat(stream=stream)
@@ -199,7 +199,7 @@ def test_one_deadline_holds_for_a_whole_attempt_however_it_drips(desk: Open, str
 
 
 @pytest.mark.spec("X35")
-def test_one_deadline_holds_for_a_request_with_all_its_attempts(desk: Open) -> None:
+def test_one_deadline_applies_to_a_request_with_all_its_attempts(desk: Open) -> None:
     policy = Policy(otherwise="failed", retries=50, backoff=0.01, timeout=0.3, deadline=1.0)
     with desk([], PERSON, then=DRIP, policy=policy) as d:
         assert d.chat().status_code == 504
@@ -208,7 +208,7 @@ def test_one_deadline_holds_for_a_request_with_all_its_attempts(desk: Open) -> N
 
 
 @pytest.mark.spec("X35")
-def test_what_passes_has_a_deadline_too(desk: Open) -> None:
+def test_passed_replies_have_a_deadline_too(desk: Open) -> None:
     config = lambda url: Config({"main": Upstream("main", url, private=True)}, limits=Limits(total_seconds=0.5))  # noqa: E731
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     with desk([Hang(), DRIP, DRIP, Wire((head,), end="hang")], config=config) as d:
@@ -223,7 +223,7 @@ def test_what_passes_has_a_deadline_too(desk: Open) -> None:
 
 @pytest.mark.spec("X35")
 @pytest.mark.parametrize("broken", [Hang(), Reset(), Redirect("/elsewhere"), Wire((b"junk",)), Bomb(50)])
-def test_a_list_of_models_that_does_not_come_is_an_error_in_time(broken: Any) -> None:
+def test_a_missing_list_of_models_is_an_error_in_time(broken: Any) -> None:
     from trueup.gateway.running import running
     from trueup.testing.server import ScriptedServer
 
@@ -248,11 +248,11 @@ PATHS = ("/v1/chat/completions", "/v1/messages", "/v1/responses")
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("silent", [False, True], ids=["seen", "silent"])
-def test_a_reply_cut_anywhere_is_never_whole(desk: Open, path: str, stream: bool, silent: bool) -> None:
+def test_a_reply_cut_anywhere_is_never_complete(desk: Open, path: str, stream: bool, silent: bool) -> None:
     """Every place of a cut: the client gets the second, whole reply, or an error; never half a reply as if it were all."""
     step = Say(GOOD, piece=4)
     with desk([], Contract(PERSON), then=step, policy=ONCE, hold="whole") as d:
-        whole = asked(d, path, stream=stream)
+        whole = post_request(d, path, stream=stream)
         assert whole.status_code == 200
         events = whole.text.count("data: ")
     places: list[Any] = (
@@ -262,7 +262,7 @@ def test_a_reply_cut_anywhere_is_never_whole(desk: Open, path: str, stream: bool
     script = [Cut(step, silent=silent, **place) for place in places]
     with desk(script, Contract(PERSON), policy=ONCE, hold="whole") as d:
         for _ in places:
-            response = asked(d, path, stream=stream)
+            response = post_request(d, path, stream=stream)
             text = response.text
             assert response.status_code != 200 or "error" in text, (last, text)
             assert "[DONE]" not in text
@@ -271,7 +271,7 @@ def test_a_reply_cut_anywhere_is_never_whole(desk: Open, path: str, stream: bool
 
 
 @pytest.mark.spec("X36")
-def test_text_that_was_cut_in_the_middle_of_a_sentence_is_no_reply(desk: Open) -> None:
+def test_text_cut_in_the_middle_of_a_sentence_is_not_a_reply(desk: Open) -> None:
     """Text has no bracket that would be missing: only the finish reason shows that it is complete."""
     words = Say("I can book you a room for two, as long as you do not mind that it is not", piece=6)
     contract = Contract(reply={"min_text": 1}, name="words")
@@ -289,7 +289,7 @@ def test_text_that_was_cut_in_the_middle_of_a_sentence_is_no_reply(desk: Open) -
 @pytest.mark.parametrize(
     "step", [Reset(), Reset(Say(GOOD, piece=4), events=3), WrongLength(GOOD), Erring(Say(GOOD, piece=4))]
 )
-def test_resets_and_wrong_lengths_are_failures_of_the_line(desk: Open, step: Any, stream: bool) -> None:
+def test_resets_and_wrong_lengths_are_connection_failures(desk: Open, step: Any, stream: bool) -> None:
     with desk([step, GOOD], PERSON, hold="whole") as d:
         response = d.chat(stream=stream)
         assert response.status_code == 200
@@ -344,7 +344,7 @@ def shown(d: Desk) -> str:
     ],
     ids=["done", "error", "comment", "id", "bom"],
 )
-def test_line_breaks_of_any_kind_forge_no_event(desk: Open, ends: bytes, forged: bytes) -> None:
+def test_line_breaks_of_any_kind_cannot_forge_an_event(desk: Open, ends: bytes, forged: bytes) -> None:
     first = event("A first sentence that is long enough to be shown at once. ")
     stream = (first + b"\n\n" + forged + b"\n\n" + event("A last one.") + b"\n\n" + END).replace(b"\n", ends)
     with desk([], CALM, then=Wire((STREAM + stream,)), policy=ONCE) as d:
@@ -365,7 +365,7 @@ def test_breaks_inside_a_text_stay_inside_its_event(desk: Open) -> None:
 
 
 @pytest.mark.spec("X26")
-def test_an_error_of_the_upstream_forges_no_event_and_no_header(desk: Open) -> None:
+def test_an_error_of_the_upstream_cannot_forge_an_event_or_a_header(desk: Open) -> None:
     evil = 'no\r\n\r\ndata: {"choices":[{"delta":{"content":"forged"}}]}\r\n\r\nX-Evil: 1'
     words = Say("One sentence that is long enough to be shown at once. And another that is as long.", piece=9)
     with desk([Erring(words, 8, Fail(500, evil)), Fail(400, evil)], CALM, policy=ONCE) as d:
@@ -383,7 +383,7 @@ def test_an_error_of_the_upstream_forges_no_event_and_no_header(desk: Open) -> N
 
 
 @pytest.mark.spec("X26")
-def test_an_event_without_end_is_refused(desk: Open) -> None:
+def test_an_endless_event_is_refused(desk: Open) -> None:
     block = b"x" * 100_000
     with desk([Wire((STREAM + b"data: ", *[block] * 60))], CALM, policy=ONCE) as d:
         response = d.chat(stream=True, headers={"x-trueup-state": "CALM"})
@@ -407,7 +407,7 @@ def _echo(kind: str, text: bytes) -> tuple[bytes, ...]:
 
 @pytest.mark.spec("X25")
 @pytest.mark.parametrize("kind", ["events", "plain", "gzip"])
-def test_a_key_that_is_split_over_pieces_never_reaches_the_client(desk: Open, kind: str) -> None:
+def test_a_key_split_over_pieces_never_reaches_the_client(desk: Open, kind: str) -> None:
     head, body = _echo(kind, KEY.encode())
     start = body.index(KEY.encode())
     script = [
@@ -425,7 +425,7 @@ def test_a_key_that_is_split_over_pieces_never_reaches_the_client(desk: Open, ki
 
 
 @pytest.mark.spec("X25")
-def test_what_only_begins_like_a_key_arrives(desk: Open) -> None:
+def test_text_that_only_begins_like_a_key_arrives(desk: Open) -> None:
     head, body = _echo("events", KEY[:-1].encode() + b"!")
     with desk([Wire((head + body[:-40], body[-40:])), Wire((head + body + KEY[:9].encode(),))]) as d:
         assert d.chat(stream=True).content == body
@@ -435,9 +435,9 @@ def test_what_only_begins_like_a_key_arrives(desk: Open) -> None:
 @pytest.mark.spec("X36")
 @pytest.mark.parametrize("framed", ["close", "chunked"])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_stream_that_passes_and_has_no_end_is_broken_for_the_client(desk: Open, path: str, framed: str) -> None:
+def test_a_passed_stream_without_an_end_is_broken_for_the_client(desk: Open, path: str, framed: str) -> None:
     with desk([Say("Hello there", piece=4)]) as d:
-        whole = asked(d, path, stream=True).content
+        whole = post_request(d, path, stream=True).content
     events = [event + b"\n\n" for event in whole.split(b"\n\n") if event]
     head = STREAM if framed == "close" else STREAM.replace(b"close\r\n", b"close\r\nTransfer-Encoding: chunked\r\n")
 
@@ -447,21 +447,21 @@ def test_a_stream_that_passes_and_has_no_end_is_broken_for_the_client(desk: Open
 
     with desk([wire(events[:n]) for n in range(1, 4)] + [wire(events)]) as d:
         for n in range(1, 4):
-            text = asked(d, path, stream=True).content
+            text = post_request(d, path, stream=True).content
             assert text.startswith(b"".join(events[:n]))
             assert b'"error"' in text
             assert b"the answer was cut off" in text
-        assert asked(d, path, stream=True).content == whole
+        assert post_request(d, path, stream=True).content == whole
 
 
 @pytest.mark.spec("X36")
 @pytest.mark.parametrize("path", PATHS)
-def test_a_whole_reply_that_passes_and_was_cut_at_the_end_of_the_connection_is_an_error(desk: Open, path: str) -> None:
+def test_a_passed_reply_cut_by_the_end_of_the_connection_is_an_error(desk: Open, path: str) -> None:
     with desk(
         [Wire((OK + b"\r\n" + REPLY[:n],)) for n in (1, 40, len(REPLY) - 1)] + [Wire((OK + b"\r\n" + REPLY,))]
     ) as d:
         for _ in range(3):
-            response = asked(d, path)
+            response = post_request(d, path)
             assert response.status_code == 502
             assert "the answer was cut off" in response.text
-        assert asked(d, path).content == REPLY
+        assert post_request(d, path).content == REPLY

@@ -22,7 +22,7 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.mark.spec("Q14")
-def test_a_request_is_a_span_its_calls_are_spans_inside_and_what_happens_are_events() -> None:
+def test_a_request_is_a_span_with_spans_for_its_calls_and_events_inside() -> None:
     spans, records = InMemorySpanExporter(), InMemoryLogRecordExporter()
     tracers, logs = TracerProvider(), LoggerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(spans))

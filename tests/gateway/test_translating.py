@@ -24,7 +24,7 @@ USER = {"role": "user", "content": "When?"}
 TOOL = {"name": "look", "description": "Look.", "parameters": SCHEMA}
 
 
-def into(target: Any, source: Any, body: dict[str, Any], **request: Any) -> Translated:
+def translate_request(target: Any, source: Any, body: dict[str, Any], **request: Any) -> Translated:
     body = {"model": "m", **body}
     if source is not RESPONSES:
         body.setdefault("messages", [USER])
@@ -62,8 +62,8 @@ CHATTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("given", "expected"), CHATTED)
-def test_a_chat_completion_as_messages(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    new, left_out = into(MESSAGES, CHAT, given)
+def test_a_chat_completion_is_translated_to_messages(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    new, left_out = translate_request(MESSAGES, CHAT, given)
     assert new["model"] == "m"
     assert {name: new[name] for name in expected} == expected
     assert left_out == ()
@@ -91,43 +91,43 @@ MESSAGED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("given", "expected"), MESSAGED)
-def test_messages_as_a_chat_completion(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    new, left_out = into(CHAT, MESSAGES, {"max_tokens": 50, **given})
+def test_messages_are_translated_to_a_chat_completion(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    new, left_out = translate_request(CHAT, MESSAGES, {"max_tokens": 50, **given})
     assert {name: new[name] for name in expected} == expected
     assert left_out == ()
 
 
-def test_a_response_as_messages_and_as_a_chat_completion() -> None:
+def test_a_response_is_translated_to_messages_and_to_a_chat_completion() -> None:
     given = {
         "instructions": "Be kind.", "max_output_tokens": 9, "temperature": 0.5, "tools": [{"type": "function", **TOOL}],
         "tool_choice": "required", "text": {"format": {"type": "json_schema", "name": "d", "schema": SCHEMA}},
     }  # fmt: skip
-    new, left_out = into(MESSAGES, RESPONSES, given)
+    new, left_out = translate_request(MESSAGES, RESPONSES, given)
     assert new["system"] == [{"type": "text", "text": "Be kind."}]
     assert new["messages"] == [USER]
     assert (new["max_tokens"], new["temperature"], new["tool_choice"]) == (9, 0.5, {"type": "any"})
     assert new["output_config"]["format"]["schema"] == SCHEMA
     assert left_out == ()
-    new, left_out = into(CHAT, RESPONSES, given)
+    new, left_out = translate_request(CHAT, RESPONSES, given)
     assert new["messages"] == [{"role": "system", "content": "Be kind."}, USER]
     assert new["tools"][0]["function"]["name"] == "look"
     assert new["response_format"]["json_schema"]["name"] == "d"
     assert left_out == ()
 
 
-def test_calls_results_and_images_cross_over() -> None:
+def test_calls_results_and_images_are_translated() -> None:
     called: list[Any] = [
         {"role": "user", "content": [{"type": "text", "text": "When?"}, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}]},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"day": 3}'}}]},
         {"role": "tool", "tool_call_id": "c1", "content": "free"},
     ]  # fmt: skip
-    new, left_out = into(MESSAGES, CHAT, {"messages": called})
+    new, left_out = translate_request(MESSAGES, CHAT, {"messages": called})
     assert left_out == ()
     said, call, result = new["messages"]
     assert said["content"][1]["source"] == {"type": "base64", "media_type": "image/png", "data": PIXEL}
     assert call["content"] == [{"type": "tool_use", "id": "c1", "name": "look", "input": {"day": 3}}]
     assert result["content"][0]["tool_use_id"] == "c1"
-    back, left_out = into(CHAT, MESSAGES, {"max_tokens": 9, "messages": new["messages"]})
+    back, left_out = translate_request(CHAT, MESSAGES, {"max_tokens": 9, "messages": new["messages"]})
     assert left_out == ()
     assert [message["role"] for message in back["messages"]] == ["user", "assistant", "tool"]
     assert back["messages"][0]["content"][1]["image_url"]["url"].endswith(PIXEL)
@@ -165,11 +165,11 @@ PIXEL_URL = f"data:image/png;base64,{PIXEL}"
         (MESSAGES, CHAT, {"messages": [USER, *failing(failed=True)]}, ("is_error",)), (MESSAGES, CHAT, {"messages": [USER, *failing(failed=False)]}, ()),
     ],
 )  # fmt: skip
-def test_what_has_no_counterpart_is_named(
+def test_fields_without_a_counterpart_are_named(
     source: Any, target: Any, given: dict[str, Any], named: tuple[str, ...]
 ) -> None:
     more = {"max_tokens": 50} if source is MESSAGES else {}
-    assert into(target, source, {**more, **given}).left_out == named
+    assert translate_request(target, source, {**more, **given}).left_out == named
 
 
 @pytest.mark.parametrize(
@@ -183,13 +183,15 @@ def test_what_has_no_counterpart_is_named(
         (MESSAGES, CHAT, {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "file", "file_id": "f"}}]}]}),
     ],
 )  # fmt: skip
-def test_what_would_make_it_another_request_is_refused(source: Any, target: Any, given: dict[str, Any]) -> None:
+def test_options_that_would_change_the_request_are_refused(source: Any, target: Any, given: dict[str, Any]) -> None:
     with pytest.raises(MessageError):
-        into(target, source, {"max_tokens": 50, **given} if source is MESSAGES else given)
+        translate_request(target, source, {"max_tokens": 50, **given} if source is MESSAGES else given)
 
 
-def test_what_the_loop_asks_for_goes_before_what_the_client_does() -> None:
-    new, _ = into(MESSAGES, CHAT, {"temperature": 0.9, "max_tokens": 9}, temperature=0.0, max_tokens=18, model="other")
+def test_settings_of_the_loop_take_precedence_over_the_clients() -> None:
+    new, _ = translate_request(
+        MESSAGES, CHAT, {"temperature": 0.9, "max_tokens": 9}, temperature=0.0, max_tokens=18, model="other"
+    )
     assert (new["temperature"], new["max_tokens"], new["model"]) == (0.0, 18, "other")
-    new, _ = into(CHAT, MESSAGES, {"max_tokens": 9}, mode="json_schema", schema=SCHEMA, name="person")
+    new, _ = translate_request(CHAT, MESSAGES, {"max_tokens": 9}, mode="json_schema", schema=SCHEMA, name="person")
     assert new["response_format"]["json_schema"]["name"] == "person"

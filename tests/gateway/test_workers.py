@@ -10,7 +10,7 @@ from tests.waiting import wait_for
 from trueup.testing.server import ScriptedServer
 
 
-def test_a_worker_that_dies_while_the_store_is_gone_does_not_end_the_gateway(tmp_path: Path) -> None:
+def test_a_worker_that_dies_while_the_store_is_down_does_not_end_the_gateway(tmp_path: Path) -> None:
     file, aside = tmp_path / "s.db", tmp_path / "aside.db"
     with ScriptedServer(then=GOOD) as upstream:
         config = configured(upstream.url, store="s.db", workers=2)

@@ -61,18 +61,18 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_shape_of_every_provider(provider: str) -> None:
+def test_answers_have_the_shape_of_every_provider(provider: str) -> None:
     assert tool_results([GOOD, BAD], provider) == SHAPES[provider]
     assert tool_results([], provider) == []
 
 
-def test_what_was_answered_gets_no_second_answer() -> None:
+def test_an_answered_call_gets_no_second_answer() -> None:
     done = CallResult(ToolCall("ping", {}, "c1", answered=True), "pong", is_error=False)
     assert tool_results([done], "openai") == []
     assert tool_results([done], "anthropic") == []
 
 
-def test_a_custom_call_of_the_responses_api_has_an_output_of_its_own() -> None:
+def test_a_custom_call_of_the_responses_api_has_its_own_kind_of_output() -> None:
     custom = CallResult(ToolCall("sql", None, "c1", "select", kind="custom"), "1", is_error=False)
     assert tool_results([custom], "openai_responses") == [
         {"type": "custom_tool_call_output", "call_id": "c1", "output": "1"}
@@ -84,7 +84,7 @@ def test_gemini_without_an_id_answers_by_name() -> None:
     assert message["parts"][0]["functionResponse"] == {"name": "ping", "response": {"output": "pong"}}
 
 
-def test_another_word_for_a_provider_and_none_at_all() -> None:
+def test_a_provider_may_have_another_name_or_none() -> None:
     assert tool_results([GOOD], "openai-responses") == SHAPES["openai_responses"][:1]
     assert tool_results([GOOD], "vllm") == SHAPES["openai"][:1]
     with pytest.raises(ValueError, match="provider is one of openai"):

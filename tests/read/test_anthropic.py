@@ -19,17 +19,17 @@ def message(*content: dict[str, Any], stop: str | None = "end_turn", **more: Any
     }
 
 
-def says(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text, "citations": None}
 
 
 @pytest.mark.spec("T2")
-def test_text_thinking_and_calls() -> None:
+def test_text_thinking_and_calls_are_read() -> None:
     reply = read(
         message(
             {"type": "thinking", "thinking": "Two things.", "signature": "s"},
             {"type": "redacted_thinking", "data": "x"},
-            says("One moment."),
+            text_block("One moment."),
             {"type": "tool_use", "id": "toolu_1", "name": "forecast", "input": {"city": "Oslo"}},
             {"type": "tool_use", "id": "toolu_2", "name": "clock", "input": {}},
             stop="tool_use",
@@ -67,8 +67,8 @@ def test_text_thinking_and_calls() -> None:
         (None, "unknown"),
     ],
 )
-def test_endings(stop: str | None, finish: str) -> None:
-    assert read(message(says("x"), stop=stop)).reply.finish == finish
+def test_endings_are_read(stop: str | None, finish: str) -> None:
+    assert read(message(text_block("x"), stop=stop)).reply.finish == finish
 
 
 def test_a_refusal_says_why() -> None:
@@ -76,17 +76,17 @@ def test_a_refusal_says_why() -> None:
     assert read(message(stop="refusal", stop_details=details)).reply.refusal == "Not this."
 
 
-def test_cited_text_comes_in_pieces_and_is_one_text() -> None:
-    assert read(message(says("It is "), says("cold"), says("."))).reply.text == "It is cold."
+def test_cited_text_in_pieces_is_one_text() -> None:
+    assert read(message(text_block("It is "), text_block("cold"), text_block("."))).reply.text == "It is cold."
 
 
 def test_text_before_and_after_a_server_tool_is_two_paragraphs() -> None:
     reply = read(
         message(
-            says("Searching."),
+            text_block("Searching."),
             {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}},
             {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
-            says("Found."),
+            text_block("Found."),
         )
     ).reply
     assert reply.text == "Searching.\n\nFound."
@@ -95,16 +95,16 @@ def test_text_before_and_after_a_server_tool_is_two_paragraphs() -> None:
     assert (turn.outputs, turn.after) == (1, "Found.")
 
 
-def test_a_list_of_content_blocks() -> None:
-    reply = read([says("Hm."), {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}]).reply
+def test_a_list_of_content_blocks_is_read() -> None:
+    reply = read([text_block("Hm."), {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}]).reply
     assert (reply.text, reply.calls[0].name, reply.finish) == ("Hm.", "f", "tool")
 
 
-def test_the_old_completion() -> None:
+def test_the_legacy_completion_is_read() -> None:
     reply = read({"completion": " Four.", "stop_reason": "stop_sequence", "model": "tiny-0"}).reply
     assert (reply.text, reply.finish) == (" Four.", "stop")
 
 
-def test_input_that_is_no_object() -> None:
+def test_input_that_is_not_an_object_is_kept_verbatim() -> None:
     (call,) = read(message({"type": "tool_use", "id": "t", "name": "f", "input": [1]}, stop="tool_use")).reply.calls
     assert (call.args, call.parse_error) == (None, "arguments are a list, not an object")

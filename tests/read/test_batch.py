@@ -36,7 +36,7 @@ def openai(status: int | None, body: Any, error: Any = None, **more: Any) -> dic
         ({"custom_id": 7, "response": {"status_code": 200, "body": CHAT}}, "7"),
     ],
 )
-def test_good_lines(line: dict[str, Any], key: str) -> None:
+def test_lines_with_a_reply_are_read(line: dict[str, Any], key: str) -> None:
     for reading in (read(line), read_line(json.dumps(line)), read_line(json.dumps(line).encode())):
         assert reading.findings == ()
         assert (reading.key, reading.reply.text, reading.reply.finish) == (key, "Yes.", "stop")
@@ -115,7 +115,9 @@ def test_good_lines(line: dict[str, Any], key: str) -> None:
         ),
     ],
 )
-def test_failed_lines(line: dict[str, Any], status: int | None, code: str, message: str, retryable: bool) -> None:
+def test_failed_lines_are_failures(
+    line: dict[str, Any], status: int | None, code: str, message: str, retryable: bool
+) -> None:
     reading = read(line)
     (found,) = reading.findings
     assert found.code == "R002"
@@ -123,11 +125,11 @@ def test_failed_lines(line: dict[str, Any], status: int | None, code: str, messa
     assert (reading.key, reading.reply.finish, reading.reply.text) == ("u-1", "error", "")
 
 
-def test_an_error_wins_over_a_body() -> None:
+def test_an_error_takes_precedence_over_a_body() -> None:
     assert read(openai(200, CHAT, {"code": "x", "message": "No"})).findings[0].code == "R002"
 
 
-def test_a_body_that_is_no_reply() -> None:
+def test_a_body_that_is_not_a_reply_is_reported() -> None:
     reading = read(openai(200, {"object": "list", "data": [{"embedding": [0.5]}]}))
     assert (reading.key, [f.code for f in reading.findings]) == ("u-1", ["R001"])
     reading = read(openai(200, {"error": {"message": "Bad"}}))
@@ -153,7 +155,7 @@ def test_lines_that_are_not_json_keep_their_key(line: str, key: str) -> None:
         assert reading.reply.raw == source
 
 
-def test_a_line_of_bytes_that_are_not_utf8() -> None:
+def test_a_line_that_is_not_utf8_is_reported() -> None:
     reading = read_line(b'{"custom_id": "u-9", "response": "\xff')
     assert (reading.key, [f.code for f in reading.findings]) == ("u-9", ["R001"])
 

@@ -17,7 +17,7 @@ def converse(*content: dict[str, Any], stop: str = "end_turn") -> dict[str, Any]
 
 
 @pytest.mark.spec("T2")
-def test_text_reasoning_and_calls() -> None:
+def test_text_reasoning_and_calls_are_read() -> None:
     reply = read(
         converse(
             {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}},
@@ -43,7 +43,7 @@ def test_text_reasoning_and_calls() -> None:
         ("model_context_window_exceeded", "length"),
     ],
 )
-def test_endings(stop: str, finish: str) -> None:
+def test_endings_are_read(stop: str, finish: str) -> None:
     assert read(converse({"text": "x"}, stop=stop)).reply.finish == finish
 
 
@@ -57,6 +57,6 @@ def test_endings(stop: str, finish: str) -> None:
         ({"results": [{"generated_text": "It says", "stop_reason": "max_tokens"}]}, "It says", "length"),
     ],
 )
-def test_older_bodies(body: dict[str, Any], text: str, finish: str) -> None:
+def test_older_bodies_are_read(body: dict[str, Any], text: str, finish: str) -> None:
     reply = read(body).reply
     assert (reply.text, reply.finish, reply.provider) == (text, finish, "bedrock")

@@ -110,7 +110,7 @@ GEMINI = [
 
 
 @pytest.mark.parametrize(("given", "plain"), GEMINI)
-def test_gemini_s_words_become_json_schema(given: Any, plain: Any) -> None:
+def test_geminis_type_names_become_json_schema(given: Any, plain: Any) -> None:
     schema = {"type": "OBJECT", "properties": {"x": given}}
     (tool,) = definitions({"name": "f", "parameters": schema})
     assert tool.parameters == {"type": "object", "properties": {"x": plain}}
@@ -161,7 +161,7 @@ def test_a_tool_without_parameters_is_a_tool(given: Any) -> None:
 @pytest.mark.parametrize(
     "hosted", [{"type": "web_search_preview"}, {"googleSearch": {}}, {"code_execution": {}}, {"cachePoint": {"type": "default"}}]
 )  # fmt: skip
-def test_tools_that_the_provider_runs_are_passed_over(hosted: Any) -> None:
+def test_tools_that_the_provider_runs_are_skipped(hosted: Any) -> None:
     assert [tool.name for tool in definitions([hosted, FLAT])] == ["get_weather"]
 
 
@@ -173,7 +173,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("word", "kind"), TYPES)
-def test_the_simple_form_takes_every_type_by_its_common_names(word: str, kind: str) -> None:
+def test_the_simple_form_accepts_every_type_by_its_common_names(word: str, kind: str) -> None:
     (tool,) = definitions({"name": "f", "parameters": [{"name": "a", "type": word}]})
     assert tool.parameters == {"type": "object", "properties": {"a": {"type": kind}}, "required": []}
 
@@ -191,7 +191,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("given", "message"), BAD)
-def test_what_cannot_be_read_is_refused_with_its_place(given: Any, message: str) -> None:
+def test_an_unreadable_definition_is_refused_with_its_position(given: Any, message: str) -> None:
     with pytest.raises(DefinitionError) as refused:
         definitions(given)
     assert str(refused.value).startswith(message)
@@ -199,17 +199,17 @@ def test_what_cannot_be_read_is_refused_with_its_place(given: Any, message: str)
         Contract(tools=given)
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
+def test_two_tools_with_the_same_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two tools are named 'get_weather'"):
         Contract(tools=[FLAT, MCP])
 
 
-def test_a_schema_that_is_none_is_refused_when_the_contract_is_made() -> None:
+def test_an_invalid_schema_is_refused_when_the_contract_is_made() -> None:
     with pytest.raises(ValueError, match="'f'"):
         Contract(tools=[{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "strnig"}}}}])
 
 
-def test_objects_of_sdks_and_frameworks() -> None:
+def test_objects_of_sdks_and_frameworks_are_read() -> None:
     from google.genai import types as genai
     from langchain_core.tools import tool as langchain_tool
 
@@ -265,7 +265,7 @@ def test_a_pydantic_model_and_a_dataclass_are_tools() -> None:
 
 
 @pytest.mark.spec("T1")
-def test_null_in_a_schema_means_that_nothing_is_said() -> None:
+def test_null_in_a_schema_means_unspecified() -> None:
     said = {"type": "object", "properties": {"x": {"type": "string", "enum": None, "items": None, "default": None}},
             "required": None, "additionalProperties": None}  # fmt: skip
     assert definitions([{"name": "f", "parameters": said}])[0].parameters == {
@@ -361,12 +361,12 @@ OBJECTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("source", OBJECTS.values(), ids=OBJECTS)
-def test_registries_and_their_definitions_are_taken_as_they_are(source: Any) -> None:
+def test_registries_and_their_definitions_are_accepted_unchanged(source: Any) -> None:
     (tool,) = Contract(tools=source).tools
     assert tool == WEATHER
 
 
-def test_a_registry_may_hold_functions_and_models() -> None:
+def test_a_registry_may_contain_functions_and_models() -> None:
     def ping(host: str) -> str:
         """Ping a host."""
         return host
@@ -375,7 +375,7 @@ def test_a_registry_may_hold_functions_and_models() -> None:
     assert [tool.name for tool in Contract(tools=registry).tools] == ["ping", "Args", "get_weather"]
 
 
-def test_a_definition_without_parameters_takes_none_or_anything() -> None:
+def test_a_definition_without_parameters_accepts_none_or_any() -> None:
     assert definitions(Definition("ping", "", []))[0].parameters == {"type": "object", "properties": {}, "required": []}
     assert definitions(Definition("ping", "", None))[0].parameters is True
 
@@ -415,12 +415,12 @@ def test_mocks_of_a_registry_work_once_they_have_names() -> None:
         (Registry(Definition("ping", "", [Parameter("a", "strng")])), "'strng' is no type"),
     ],
 )  # fmt: skip
-def test_what_is_no_registry_is_refused_with_the_reason(source: Any, says: str) -> None:
+def test_an_object_that_is_not_a_registry_is_refused_with_the_reason(source: Any, says: str) -> None:
     with pytest.raises(DefinitionError, match=says):
         Contract(tools=source)
 
 
-def test_an_asynchronous_registry_is_refused_with_the_way_out() -> None:
+def test_an_asynchronous_registry_is_refused_with_advice() -> None:
     class Server:
         async def list_tools(self) -> list[Any]:
             return [FLAT]

@@ -41,12 +41,12 @@ JSON = st.recursive(
         (None, Delta()),
     ],
 )
-def test_what_a_piece_adds(chunk: Any, delta: Delta) -> None:
+def test_the_text_that_a_piece_adds_is_read(chunk: Any, delta: Delta) -> None:
     assert delta_of(chunk) == delta
 
 
 @given(JSON)
-def test_no_piece_makes_it_fall_over(chunk: Any) -> None:
+def test_no_piece_raises_an_exception(chunk: Any) -> None:
     delta = delta_of(chunk)
     assert isinstance(delta.text, str)
     Gate(Contract(), {}, 1).feed(chunk)

@@ -41,7 +41,7 @@ CODES = ("status", "code", "message", "retryable")
         ({"error": {"message": "Provider returned error", "code": 429, "metadata": {}}, "user_id": "u"}, 429, "", "Provider returned error", True),
     ],
 )  # fmt: skip
-def test_error_bodies(body: Any, status: int | None, code: str, message: str, retryable: bool) -> None:
+def test_error_bodies_are_failures(body: Any, status: int | None, code: str, message: str, retryable: bool) -> None:
     before = copy.deepcopy(body)
     reading = read(body)
     (found,) = reading.findings
@@ -52,12 +52,12 @@ def test_error_bodies(body: Any, status: int | None, code: str, message: str, re
     assert body == before
 
 
-def test_the_filter_of_a_prompt_says_so() -> None:
+def test_a_filtered_prompt_is_reported() -> None:
     reading = read({"error": {"message": "Filtered", "code": "content_filter", "status": 400}})
     assert (reading.reply.finish, reading.findings[0].data["retryable"]) == ("filter", False)
 
 
-def test_what_the_model_wrote_before_the_provider_refused_it() -> None:
+def test_text_written_before_the_provider_refused_is_kept() -> None:
     error = {"message": "No match", "code": "tool_use_failed", "failed_generation": '{"name": "f"}'}
     data = read({"error": error}, status=400).findings[0].data
     assert (data["failed_generation"], data["retryable"]) == ('{"name": "f"}', True)
@@ -67,7 +67,7 @@ def test_what_the_model_wrote_before_the_provider_refused_it() -> None:
     "source", ["<html>Bad gateway</html>", b"Bad gateway", {"anything": 1}, {"choices": []}, '{"error": "x"}', None, []]
 )
 @pytest.mark.parametrize(("status", "retryable"), [(400, False), (404, False), (408, True), (429, True), (502, True)])
-def test_a_failing_status_is_a_failure_whatever_came_with_it(source: Any, status: int, retryable: bool) -> None:
+def test_a_failing_status_is_a_failure_whatever_the_body(source: Any, status: int, retryable: bool) -> None:
     (found,) = read(source, status=status).findings
     assert (found.code, found.data["status"], found.data["retryable"]) == ("R002", status, retryable)
 
@@ -86,7 +86,7 @@ class Boom(Exception):
         self.body = body
 
 
-def test_exceptions_of_sdks() -> None:
+def test_exceptions_of_sdks_are_failures() -> None:
     data = read(Boom(429, {"error": {"message": "Slow", "code": "rate_limit_exceeded"}})).findings[0].data
     assert (data["status"], data["code"], data["message"], data["retryable"]) == (
         429,
@@ -136,14 +136,14 @@ class Odd:
         (x for x in "abc"),
     ],
 )
-def test_unknown_shapes_give_a_finding_and_no_crash(source: Any) -> None:
+def test_unknown_shapes_give_a_finding_and_no_exception(source: Any) -> None:
     reading = read(source)
     assert [f.code for f in reading.findings] == ["R001"]
     assert reading.reply.finish == "error"
     assert reading.reply.raw is source
 
 
-def test_an_iterator_is_left_alone_and_the_hint_says_what_to_do() -> None:
+def test_an_iterator_is_not_consumed_and_the_hint_says_what_to_do() -> None:
     stream = iter([{"choices": []}])
     (found,) = read(stream).findings
     assert "list" in found.hint
@@ -164,7 +164,7 @@ def test_an_answer_that_looks_like_an_error_is_an_answer_in_a_document() -> None
 
 
 @pytest.mark.parametrize("source", [[], ()])
-def test_no_messages_at_all_hold_no_answer(source: Any) -> None:
+def test_an_empty_list_of_messages_has_no_answer(source: Any) -> None:
     reading = read(source)
     assert [f.code for f in reading.findings] == ["R004"]
     assert reading.reply.messages == ()
@@ -192,13 +192,13 @@ class ClientError(Exception):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
-def test_what_was_raised_says_whether_to_try_again(error: Exception, status: int | None, retryable: bool) -> None:
+def test_an_exception_says_whether_to_retry(error: Exception, status: int | None, retryable: bool) -> None:
     (found,) = read(error).findings
     assert (found.code, found.data["status"], found.data["retryable"]) == ("R002", status, retryable)
 
 
 @pytest.mark.spec("Q10")
-def test_an_http_response_is_told_from_its_body() -> None:
+def test_an_http_response_is_distinguished_from_its_body() -> None:
     response = httpx.Response(200, json={"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]})
     (found,) = read(response).findings
     assert (found.code, "response.json()" in found.hint) == ("R001", True)
@@ -262,14 +262,14 @@ def test_a_plain_error_does_not_point_to_check_value(source: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("value", [_Model(name="Ada"), _Struct("Ada"), _Data("Ada")], ids=repr)
-def test_check_value_takes_an_instance(value: Any) -> None:
+def test_check_value_accepts_an_instance(value: Any) -> None:
     verdict = Contract(type(value)).check_value(value)
     assert (verdict.unwrap(), verdict.data, verdict.fixes) == (value, {"name": "Ada"}, ())
     several = Contract(list[type(value)]).check_value([value])  # type: ignore[misc]
     assert (several.unwrap(), several.data) == ([value], [{"name": "Ada"}])
 
 
-def test_check_value_takes_what_can_be_written_as_json() -> None:
+def test_check_value_accepts_anything_that_can_be_written_as_json() -> None:
     class Aliased(pydantic.BaseModel):
         day: dt.date = pydantic.Field(alias="Day")
 
@@ -289,6 +289,6 @@ def test_check_value_takes_what_can_be_written_as_json() -> None:
     [None, object(), {1, 2}, {"role": "user", "content": "Hi."}, {"object": "list", "data": []}, (x for x in "abc")],
     ids=lambda source: type(source).__name__,
 )
-def test_what_is_not_data_does_not_point_to_check_value(source: Any) -> None:
+def test_an_object_that_is_not_data_does_not_point_to_check_value(source: Any) -> None:
     (found,) = read(source).findings
     assert "parsed" not in found.message + found.hint

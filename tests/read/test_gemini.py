@@ -14,7 +14,7 @@ def answer(*parts: dict[str, Any], finish: Any = "STOP", **more: Any) -> dict[st
 
 
 @pytest.mark.spec("T2")
-def test_text_thoughts_and_calls() -> None:
+def test_text_thoughts_and_calls_are_read() -> None:
     source = answer(
         {"text": "Thinking ", "thought": True},
         {"text": "hard.", "thought": True, "thoughtSignature": "c2ln"},
@@ -40,7 +40,7 @@ def test_text_thoughts_and_calls() -> None:
     assert reply.usage == {"input_tokens": 9, "output_tokens": 7, "total_tokens": 16, "reasoning_tokens": 4}
 
 
-def test_the_names_of_the_sdk() -> None:
+def test_the_field_names_of_the_sdk_are_read() -> None:
     source = {
         "candidates": [
             {
@@ -74,11 +74,11 @@ def test_the_names_of_the_sdk() -> None:
         ("SOMETHING_NEW", "unknown"),
     ],
 )
-def test_endings(reason: Any, finish: str) -> None:
+def test_endings_are_read(reason: Any, finish: str) -> None:
     assert read(answer(finish=reason)).reply.finish == finish
 
 
-def test_a_malformed_call_tells_what_was_written() -> None:
+def test_a_malformed_call_keeps_its_text() -> None:
     source = {
         "candidates": [
             {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "call: forecast(city=", "content": {}}
@@ -89,12 +89,12 @@ def test_a_malformed_call_tells_what_was_written() -> None:
 
 
 @pytest.mark.parametrize("reason", ["SAFETY", "OTHER", "JAILBREAK"])
-def test_a_blocked_prompt(reason: str) -> None:
+def test_a_blocked_prompt_is_reported(reason: str) -> None:
     reading = read({"promptFeedback": {"blockReason": reason, "safetyRatings": []}})
     assert (reading.reply.finish, reading.reply.text, reading.findings) == ("filter", "", ())
 
 
-def test_no_candidates_and_no_reason_is_no_answer() -> None:
+def test_no_candidates_without_a_reason_is_no_answer() -> None:
     assert [f.code for f in read({"candidates": [], "usageMetadata": {}}).findings] == ["R004"]
 
 
@@ -111,7 +111,7 @@ def test_code_that_gemini_ran_is_an_output() -> None:
     assert (reply.messages[0].outputs, reply.messages[0].after) == (1, "Four.")
 
 
-def test_content_without_parts() -> None:
+def test_content_without_parts_is_read() -> None:
     source = {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}
     assert read(source).reply.text == ""
 
@@ -156,7 +156,7 @@ def test_arguments_that_vertex_streams_in_fragments_are_one_call() -> None:
 @pytest.mark.parametrize(
     "path", ["", "stops", "$", "$.", "$[0]", "$.a[7]", "$.a[*]", "$..a", "$.a[-1]", "$" + ".a" * 101, 5, None]
 )
-def test_a_fragment_whose_path_leads_nowhere_is_no_argument_and_no_crash(path: Any) -> None:
+def test_a_fragment_with_an_invalid_path_is_ignored(path: Any) -> None:
     pieces = [{"jsonPath": "$.b", "stringValue": "x"}, {"jsonPath": path, "stringValue": "y"}]
     (call,) = read(answer({"functionCall": {"name": "plan", "partialArgs": pieces}})).reply.calls
     assert call.args is None
@@ -164,7 +164,7 @@ def test_a_fragment_whose_path_leads_nowhere_is_no_argument_and_no_crash(path: A
 
 
 @pytest.mark.spec("T4")
-def test_a_call_in_fragments_that_was_to_go_on_is_cut_off() -> None:
+def test_an_unfinished_call_in_fragments_is_cut_off() -> None:
     contract = Contract(tools=[{"name": "plan", "parameters": {}}])
     verdict = contract.check([*fragments({"name": "plan", "willContinue": True}, text_at("$.city", "Os")), answer()])
     assert [f.code for f in verdict.findings] == ["T006"]

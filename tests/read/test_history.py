@@ -36,7 +36,7 @@ def worked(messages: list[Any]) -> list[tuple[str, bool, bool]]:
 
 
 @pytest.mark.parametrize("provider", SHAPES)
-def test_the_results_that_we_write_say_what_came_of_the_call(provider: str) -> None:
+def test_results_that_we_write_say_whether_the_call_succeeded(provider: str) -> None:
     assert worked(history(provider, "free", is_error=False)) == [("look", True, False)]
     for text in (
         "no",
@@ -92,24 +92,24 @@ WORKED = [
 
 
 @pytest.mark.parametrize("output", FAILED)
-def test_an_error_is_known_by_its_field_or_by_its_words(output: dict[str, Any]) -> None:
+def test_an_error_is_recognized_by_its_field_or_its_words(output: dict[str, Any]) -> None:
     assert worked([CALLS["openai"], output]) == [("look", True, True)]
 
 
 @pytest.mark.parametrize("output", WORKED)
-def test_what_only_speaks_of_errors_is_a_result(output: dict[str, Any]) -> None:
+def test_text_that_only_mentions_errors_is_a_result(output: dict[str, Any]) -> None:
     assert worked([CALLS["openai"], output]) == [("look", True, False)]
 
 
 @pytest.mark.parametrize(
     ("state", "failed"), [("output-available", False), ("output-error", True), ("output-denied", True)]
 )
-def test_a_call_that_carries_its_own_output(state: str, failed: bool) -> None:
+def test_a_call_may_contain_its_own_output(state: str, failed: bool) -> None:
     part = {"type": "tool-look", "toolCallId": "a", "state": state, "input": {}, "output": "ok"}
     assert worked([{"role": "assistant", "parts": [part]}]) == [("look", True, failed)]
 
 
-def test_an_id_that_is_given_again_belongs_to_the_last_call() -> None:
+def test_a_repeated_id_belongs_to_the_last_call() -> None:
     result = {"role": "tool", "tool_call_id": "a", "content": "free"}
     assert worked([CALLS["openai"], CALLS["openai"], result]) == [("look", False, False), ("look", True, False)]
 
@@ -126,7 +126,7 @@ def test_langchain_objects_are_read_too() -> None:
 @pytest.mark.parametrize(
     ("content", "failed"), [(None, False), (3, False), ([], False), ({"error": "x"}, True), (["Error: x"], True)]
 )
-def test_content_of_any_kind(content: Any, failed: bool) -> None:
+def test_content_of_any_kind_is_read(content: Any, failed: bool) -> None:
     assert says_failure(content) is failed
     assert is_failure({"content": content}) is failed
 
@@ -193,14 +193,14 @@ def test_a_refused_pay_does_not_make_the_correct_one_impossible(say: Any) -> Non
     assert [found.code for found in SALON.check(right, {"history": messages}).errors] == ["T009"]
 
 
-def test_a_call_without_a_result_counts_for_nothing() -> None:
+def test_a_call_without_a_result_does_not_count() -> None:
     messages = [openai(("check_slot", '{"day": 3}'), ("pay", '{"amount": 1}'))]
     verdict = SALON.check(openai(("book", '{"day": 3}'), ("pay", '{"amount": 1}')), {"history": messages})
     assert [found.code for found in verdict.errors] == ["T008"]
     assert [call.name for call in verdict.calls] == ["pay"]
 
 
-def test_the_same_holds_where_a_whole_conversation_is_checked() -> None:
+def test_the_same_applies_when_a_whole_conversation_is_checked() -> None:
     asked = {"role": "user", "content": "Book!"}
     failed = {"role": "tool", "tool_call_id": "c0", "content": "Error: timed out"}
     told = [asked, openai(("check_slot", '{"day": 3}')), failed]
@@ -221,7 +221,7 @@ def test_steps_and_places_count_in_the_same_way() -> None:
 
 
 @pytest.mark.parametrize(("output", "code"), [("free", None), ('{"error": "no"}', "T008")])
-def test_calls_that_were_written_into_the_text(output: str, code: str | None) -> None:
+def test_calls_written_in_the_text_are_read(output: str, code: str | None) -> None:
     said = {"role": "assistant", "content": '<tool_call>{"name": "check_slot", "arguments": {"day": 3}}</tool_call>'}
     for result in (
         {"role": "tool", "content": output},
@@ -234,7 +234,7 @@ def test_calls_that_were_written_into_the_text(output: str, code: str | None) ->
 
 
 @pytest.mark.growth
-def test_a_long_history_costs_in_proportion() -> None:
+def test_a_long_history_takes_linear_time() -> None:
     def turns(count: int) -> list[Any]:
         return [
             message

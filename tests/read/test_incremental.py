@@ -22,7 +22,7 @@ def arrived(chunks: list[Any]) -> tuple[str, Any]:
 
 @pytest.mark.spec("A15")
 @given(st.lists(st.integers(0, 2_000), max_size=9), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
-def test_server_sent_events_may_be_cut_anywhere(places: list[int], end: str, encoded: bool) -> None:
+def test_server_sent_events_may_be_split_anywhere(places: list[int], end: str, encoded: bool) -> None:
     events = [chunk({"content": piece}) for piece in ('{"name": "Zoë', " 😀", '"}')]
     body = sse([*events, chunk({}, "stop")], end, named=True, done=True)
     raw: Any = body.encode() if encoded else body
@@ -37,7 +37,7 @@ SENT = {name: stream for name, stream in STREAMS.items() if name != "cohere-1"} 
 
 
 @pytest.mark.parametrize(("events", "whole"), SENT.values(), ids=SENT)
-def test_lines_may_come_one_by_one_without_their_ends(events: list[Event], whole: Event) -> None:
+def test_lines_may_arrive_one_by_one_without_line_endings(events: list[Event], whole: Event) -> None:
     lines = sse(events, done=True).split("\n")
     expected = read(whole).reply
     for given_lines in (lines, [line for line in lines if line], [line.encode() for line in lines]):
@@ -48,7 +48,7 @@ def test_lines_may_come_one_by_one_without_their_ends(events: list[Event], whole
 
 
 @pytest.mark.parametrize("name", ["chat", "anthropic", "responses", "gemini", "bedrock", "cohere", "ollama"])
-def test_lines_of_json_one_by_one(name: str) -> None:
+def test_lines_of_json_may_arrive_one_by_one(name: str) -> None:
     events, whole = STREAMS[name]
     if name == "ollama":
         events = [{"model": "tiny", "created_at": "2026-01-01T00:00:00Z", **event} for event in events]
@@ -62,7 +62,7 @@ def test_a_reply_that_has_the_shape_of_an_event_is_a_reply() -> None:
         assert arrived([text]) == (text, text)
 
 
-def test_an_event_over_several_lines() -> None:
+def test_an_event_may_span_several_lines() -> None:
     pretty = json.dumps(chunk({"content": "Four"}, "stop"), indent=1)
     body = "".join(f"data: {line}\r\n" for line in pretty.splitlines()) + "\r\n"
     for size in (1, 7, len(body)):
@@ -82,7 +82,7 @@ def test_text_that_only_begins_like_a_body_is_text() -> None:
     assert arrived([*"database"])[0] == "database"
 
 
-def test_a_stream_is_text_or_events() -> None:
+def test_a_stream_is_either_text_or_events() -> None:
     for chunks in (["a", CHAT[3]], [CHAT[3], "a"]):
         with pytest.raises(TypeError, match="either text or events"):
             arrived(chunks)
@@ -126,7 +126,7 @@ async def _pieces() -> Any:
     yield "a"
 
 
-def test_what_is_a_stream() -> None:
+def test_streams_are_recognized() -> None:
     from openai.types.chat import ChatCompletionChunk
 
     for stream in (iter("a"), (c for c in "a"), Events(), _pieces()):
@@ -148,7 +148,7 @@ def test_what_is_a_stream() -> None:
     ],
 )
 @pytest.mark.parametrize("encoded", [False, True])
-def test_text_that_begins_like_a_body_is_the_same_in_any_cut(text: str, encoded: bool) -> None:
+def test_text_that_begins_like_a_body_is_the_same_however_it_is_split(text: str, encoded: bool) -> None:
     whole: Any = text.encode() if encoded else text
     for cut in range(1, len(text) + 1):
         pieces = [whole[at : at + cut] for at in range(0, len(text), cut)]
@@ -157,7 +157,7 @@ def test_text_that_begins_like_a_body_is_the_same_in_any_cut(text: str, encoded:
             assert arrived(given_pieces)[1] == whole
 
 
-def test_of_several_choices_the_first_is_followed() -> None:
+def test_only_the_first_of_several_choices_is_followed() -> None:
     def said(index: int, text: str) -> Event:
         return {"index": index, "delta": {"content": text}}
 
@@ -179,6 +179,6 @@ def test_none_adds_nothing() -> None:
         ["event: error", "data: Busy", ""],
     ],
 )
-def test_lines_that_only_say_that_the_provider_failed(lines: list[str]) -> None:
+def test_lines_that_only_report_a_failure_are_a_failure(lines: list[str]) -> None:
     (found,) = read(arrived(lines)[1]).findings
     assert (found.code, found.message) == ("R002", "The provider failed: Busy")

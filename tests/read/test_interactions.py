@@ -65,7 +65,7 @@ def test_an_interaction_is_read(source: Any) -> None:
     assert Contract(tools=[{"name": "forecast"}]).check(reply).ok
 
 
-def test_an_answered_call_and_what_was_said_after_it() -> None:
+def test_an_answered_call_and_the_text_after_it_are_read() -> None:
     steps = [
         *STEPS,
         {"type": "function_result", "call_id": "c1", "name": "forecast", "result": "3 C"},
@@ -85,13 +85,13 @@ def test_an_answered_call_and_what_was_said_after_it() -> None:
         ({"status": "completed", "steps": STEPS[:5]}, "stop", ""),
     ],
 )
-def test_how_an_interaction_ended(change: dict[str, Any], finish: str, code: str) -> None:
+def test_the_ending_of_an_interaction_is_read(change: dict[str, Any], finish: str, code: str) -> None:
     reading = read({**BODY, **change})
     assert reading.reply.finish == finish
     assert [f.code for f in reading.findings] == ([code] if code else [])
 
 
-def test_the_first_version_had_outputs() -> None:
+def test_the_first_version_with_outputs_is_read() -> None:
     outputs = [
         {"type": "thought", "summary": [{"type": "text", "text": "Hm."}]},
         {"type": "text", "text": "Hello."},
@@ -101,7 +101,7 @@ def test_the_first_version_had_outputs() -> None:
     assert (reply.text, reply.reasoning, reply.finish, len(reply.calls)) == ("Hello.", "Hm.", "tool", 1)
 
 
-def test_a_stream_that_breaks_off_or_fails() -> None:
+def test_a_stream_may_break_off_or_fail() -> None:
     assert [f.code for f in read_stream(events()[:8]).findings] == ["R003"]
     failing = [*events()[:8], {"event_type": "error", "error": {"code": "internal", "message": "Oops"}}]
     reading = read_stream(failing)

@@ -44,7 +44,7 @@ MESSAGE: dict[str, Any] = {
     ],
     ids=["plain", "wrapped", "dumpd", "result", "include_raw", "list"],
 )
-def test_every_form_of_a_message(source: Any) -> None:
+def test_every_form_of_a_message_is_read(source: Any) -> None:
     reading = read(source)
     reply = reading.reply
     assert reading.findings == ()
@@ -74,13 +74,13 @@ def test_calls_of_the_provider_are_read_once_and_verbatim() -> None:
     assert (call.id, call.raw_args) == ("c1", raw)
 
 
-def test_the_legacy_call_in_additional_kwargs() -> None:
+def test_the_legacy_call_in_additional_kwargs_is_read() -> None:
     extra = {"function_call": {"name": "forecast", "arguments": '{"city": "Oslo"}'}}
     (call,) = read({"type": "ai", "content": "", "additional_kwargs": extra}).reply.calls
     assert (call.name, call.args) == ("forecast", {"city": "Oslo"})
 
 
-def test_blocks_of_content() -> None:
+def test_blocks_of_content_are_read() -> None:
     blocks = [
         {"type": "reasoning", "reasoning": "Hm."},
         {"type": "text", "text": "Now."},
@@ -92,7 +92,7 @@ def test_blocks_of_content() -> None:
     assert [(c.id, c.args) for c in reply.calls] == [("c1", {"city": "Oslo"})]
 
 
-def test_a_plain_generation() -> None:
+def test_a_plain_generation_is_read() -> None:
     result = {"generations": [[{"text": "Four.", "generation_info": {"finish_reason": "stop"}}]]}
     assert (read(result).reply.text, read(result).reply.finish) == ("Four.", "stop")
     assert read({"generations": []}).findings[0].code == "R004"

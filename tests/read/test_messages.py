@@ -89,7 +89,7 @@ ALL = {
 
 @pytest.mark.spec("T2", "Q10")
 @pytest.mark.parametrize("conversation", ALL.values(), ids=ALL)
-def test_the_last_turn(conversation: list[dict[str, Any]]) -> None:
+def test_only_the_last_turn_is_the_reply(conversation: list[dict[str, Any]]) -> None:
     before = copy.deepcopy(conversation)
     for source in (conversation, tuple(conversation), {"messages": conversation}):
         reading = read(source)
@@ -106,14 +106,14 @@ def test_the_last_turn(conversation: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("conversation", ALL.values(), ids=ALL)
-def test_a_call_that_waits(conversation: list[dict[str, Any]]) -> None:
+def test_a_call_without_output_is_pending(conversation: list[dict[str, Any]]) -> None:
     reply = read(conversation[:-2]).reply
     assert (reply.text, reply.finish, reply.turns) == ("Let me see.", "tool", None)
     assert [c.answered for c in reply.calls] == [False]
 
 
 @pytest.mark.parametrize("conversation", ALL.values(), ids=ALL)
-def test_an_output_without_a_word_after_it(conversation: list[dict[str, Any]]) -> None:
+def test_an_output_without_text_after_it_is_read(conversation: list[dict[str, Any]]) -> None:
     reply = read(conversation[:-1]).reply
     assert reply.text == "Let me see."
     assert [t.role for t in reply.messages] == ["assistant", "tool"]
@@ -122,7 +122,7 @@ def test_an_output_without_a_word_after_it(conversation: list[dict[str, Any]]) -
 @pytest.mark.parametrize(
     "source", [[{"role": "user", "content": "Hello?"}], OPENAI[:2], [*OPENAI, {"role": "user", "content": "Thanks"}]]
 )
-def test_no_answer_since_the_user_spoke(source: list[dict[str, Any]]) -> None:
+def test_messages_that_end_with_the_user_have_no_answer(source: list[dict[str, Any]]) -> None:
     reading = read(source)
     assert [f.code for f in reading.findings] == ["R004"]
     assert reading.reply.messages == ()
@@ -153,7 +153,7 @@ def test_outputs_find_their_calls_by_id_by_name_and_by_order() -> None:
     assert answered([asked(call("a", ""), call("b", "")), {"role": "tool", "tool_call_id": "call_0"}]) == [True, False]
 
 
-def test_one_message_alone() -> None:
+def test_a_single_message_is_a_reply() -> None:
     reply = read({"role": "assistant", "content": "Hi."}).reply
     assert (reply.text, reply.messages[0].text) == ("Hi.", "Hi.")
     reply = read({"content": "", "tool_calls": [{"name": "ping", "arguments": {"host": "a"}}]}).reply
@@ -162,16 +162,16 @@ def test_one_message_alone() -> None:
     assert [c.name for c in reply.calls] == ["ping"]
 
 
-def test_a_refusal_in_a_list() -> None:
+def test_a_refusal_in_a_list_is_read() -> None:
     reply = read([{"role": "assistant", "content": None, "refusal": "No."}]).reply
     assert (reply.refusal, reply.finish) == ("No.", "refusal")
 
 
-def test_a_user_message_is_no_reply() -> None:
+def test_a_user_message_is_not_a_reply() -> None:
     assert read({"role": "user", "content": "Hi."}).findings[0].code == "R001"
 
 
-def test_a_call_that_a_later_message_repeats_with_its_output_is_one_call() -> None:
+def test_a_call_repeated_later_with_its_output_is_one_call() -> None:
     def invoked(state: str, **more: Any) -> dict[str, Any]:
         return {
             "role": "assistant",

@@ -65,21 +65,21 @@ def test_text_is_text(text: str) -> None:
     assert (reading.reply.text, reading.findings) == (text, ())
 
 
-def test_bytes_that_are_not_utf8_are_said() -> None:
+def test_bytes_that_are_not_utf8_are_reported() -> None:
     reading = read(b"Ad\xff")
     assert (reading.reply.text, [f.code for f in reading.findings]) == ("Ad\ufffd", ["P007"])
 
 
-def test_a_reply_is_itself() -> None:
+def test_a_reply_is_returned_unchanged() -> None:
     reply = Reply(text="hi")
     assert read(reply).reply is reply
 
 
-def test_pieces_of_text() -> None:
+def test_pieces_of_text_are_joined() -> None:
     assert read(["Hel", "lo"]).reply.text == "Hello"
 
 
-def test_documents() -> None:
+def test_documents_are_read() -> None:
     whole = read(CHAT).reply
     for source in (json.dumps(CHAT), json.dumps(CHAT, indent=2).encode(), "\ufeff" + json.dumps(CHAT)):
         found = read_document(source).reply
@@ -136,7 +136,7 @@ class Legacy:
         return self._fields
 
 
-def test_objects_of_every_make() -> None:
+def test_objects_of_every_library_are_read() -> None:
     choice = Choice(Message(None, [Call(Function("f", '{"a": 1}'))]))
     for source in (
         SimpleNamespace(choices=[choice], model="tiny"),
@@ -171,7 +171,7 @@ SHAPES = st.recursive(
 
 
 @given(JSON | SHAPES)
-def test_whatever_comes_in_is_neither_changed_nor_a_crash(source: Any) -> None:
+def test_no_input_is_changed_or_raises_an_exception(source: Any) -> None:
     before = copy.deepcopy(source)
     first, second = read(source), read(source)
     assert first == second
@@ -184,7 +184,7 @@ def test_whatever_comes_in_is_neither_changed_nor_a_crash(source: Any) -> None:
 
 
 @pytest.mark.parametrize(("size", "place"), [(n, p) for n in ("choices", "content", "parts") for p in (0, 1, 2)])
-def test_a_good_body_with_any_hole_in_it(size: str, place: int) -> None:
+def test_a_body_with_any_part_missing_raises_nothing(size: str, place: int) -> None:
     for hole in (None, 7, "x", [], {}, [None], [7], {"x": None}):
         bodies: list[dict[str, Any]] = [
             {"choices": [{"message": {"content": "x", "tool_calls": hole}}]},
@@ -207,7 +207,7 @@ def test_a_good_body_with_any_hole_in_it(size: str, place: int) -> None:
             read_stream([body, body])
 
 
-def test_deep_nesting_is_survived() -> None:
+def test_deep_nesting_raises_nothing() -> None:
     deep: Any = "x"
     for _ in range(100_000):
         deep = [deep]

@@ -76,7 +76,7 @@ ONE: dict[str, Any] = {
 
 @pytest.mark.parametrize("listed", [False, True], ids=["alone", "in a list"])
 @pytest.mark.parametrize("source", ONE.values(), ids=ONE)
-def test_a_tool_of_an_sdk_is_taken_as_it_is(source: Any, listed: bool) -> None:
+def test_a_tool_of_an_sdk_is_accepted_unchanged(source: Any, listed: bool) -> None:
     contract = Contract(tools=[source] if listed else source)
     (offered,) = contract.tools
     assert offered.description.startswith("Give the forecast")
@@ -90,7 +90,7 @@ def test_a_tool_of_an_sdk_is_taken_as_it_is(source: Any, listed: bool) -> None:
     assert check(city="Oslo", days="many") == ["V001"]
 
 
-def test_a_toolkit_and_a_mixture_are_taken() -> None:
+def test_a_toolkit_and_a_mixture_are_accepted() -> None:
     assert [tool.name for tool in Contract(tools=Kit()).tools] == ["decorated", "forecast"]
     mixture = [Kit(), mcp_tool("read_file"), run, {"name": "ping"}]
     assert [tool.name for tool in Contract(tools=mixture).tools] == [

@@ -358,7 +358,7 @@ def facts(reading: Reading) -> dict[str, Any]:
 
 @pytest.mark.spec("T2")
 @FAMILIES
-def test_a_stream_is_the_reply_that_came_unstreamed(events: list[Event], whole: Event) -> None:
+def test_a_stream_equals_the_unstreamed_reply(events: list[Event], whole: Event) -> None:
     expected = facts(read(whole))
     assert expected["findings"] == []
     assert expected["text"] == "One moment."
@@ -383,7 +383,7 @@ def test_a_stream_is_the_reply_that_came_unstreamed(events: list[Event], whole: 
 
 @pytest.mark.spec("X36")
 @FAMILIES
-def test_a_stream_without_its_end_is_cut_wherever_it_breaks(events: list[Event], whole: Event) -> None:
+def test_a_stream_without_its_end_is_cut_off_wherever_it_breaks(events: list[Event], whole: Event) -> None:
     ending = {"chat": 2, "bedrock": 2, "anthropic": 2}
     name = next(n for n, (e, _) in STREAMS.items() if e is events)
     for size in range(1, len(events) - ending.get(name, 1) + 1):
@@ -393,7 +393,7 @@ def test_a_stream_without_its_end_is_cut_wherever_it_breaks(events: list[Event],
         assert "One moment.".startswith(reading.reply.text) or name == "gemini"
 
 
-def test_lines_of_json_are_told_from_a_reply_that_is_lines_of_json() -> None:
+def test_json_line_events_are_distinguished_from_a_reply_of_json_lines() -> None:
     for name in ("chat", "anthropic", "responses", "gemini", "bedrock", "cohere", "cohere-1"):
         events, whole = STREAMS[name]
         assert facts(read("\n".join(map(json.dumps, events)) + "\n")) == facts(read(whole)), name
@@ -402,7 +402,7 @@ def test_lines_of_json_are_told_from_a_reply_that_is_lines_of_json() -> None:
 
 
 @pytest.mark.spec("X36")
-def test_a_body_torn_inside_an_event_is_cut() -> None:
+def test_a_body_that_ends_inside_an_event_is_cut_off() -> None:
     body = sse(CHAT, done=True)
     complete = body.index('"finish_reason": "tool_calls"')
     for size in range(150, complete, 17):
@@ -416,7 +416,7 @@ def test_done_without_a_finish_reason_is_an_end() -> None:
     assert (reading.findings, reading.reply.text, reading.reply.finish) == ((), "Four", "unknown")
 
 
-def test_an_event_that_cannot_be_read_in_the_middle_is_said() -> None:
+def test_an_unreadable_event_in_the_middle_is_reported() -> None:
     reading = read(sse(CHAT[:4]) + 'data: {"choices": [{"del\n\n' + sse(CHAT[4:], done=True))
     assert reading.findings[0].code == "R003"
     assert reading.findings[0].data == {"broken_events": 1}
@@ -433,12 +433,12 @@ def test_line_separators_inside_text_end_no_line() -> None:
     assert read(sse([chunk({"content": text}, "stop")])).reply.text == text
 
 
-def test_comments_and_other_fields_are_passed_over() -> None:
+def test_comments_and_other_fields_are_skipped() -> None:
     body = ": hello\n\nid: 7\nretry: 100\nevent: x\n" + sse([chunk({"content": "Four"}, "stop")])
     assert read(body).reply.text == "Four"
 
 
-def test_characters_split_between_two_events_are_healed() -> None:
+def test_characters_split_between_two_events_are_joined() -> None:
     events = [
         'data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"\\ud83d"}}]}\n\n',
         'data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"\\ude00!"},"finish_reason":"stop"}]}\n\n',
@@ -446,7 +446,7 @@ def test_characters_split_between_two_events_are_healed() -> None:
     assert read("".join(events)).reply.text == "😀!"
 
 
-def test_numbers_that_json_does_not_have_are_forgiven_in_an_envelope() -> None:
+def test_numbers_that_json_lacks_are_accepted_in_an_envelope() -> None:
     event = (
         'data: {"object":"chat.completion.chunk","choices":'
         '[{"delta":{"content":"Four"},"finish_reason":"stop","logprobs":-Infinity}]}\n\n'
@@ -468,19 +468,19 @@ def test_numbers_that_json_does_not_have_are_forgiven_in_an_envelope() -> None:
     ],
     ids=["usual", "one-index", "no-index", "no-index-fragments", "repeated-name", "interleaved", "objects", "no-ids"],
 )
-def test_fragments_of_calls_find_each_other(fragments: list[Event]) -> None:
+def test_fragments_of_calls_are_joined(fragments: list[Event]) -> None:
     calls = read([*map(chunk, fragments), chunk({}, "tool_calls")]).reply.calls
     assert [(c.name, c.args) for c in calls] == [("f", {"a": 1}), ("g", {})]
 
 
-def test_the_same_tool_twice_without_ids() -> None:
+def test_two_calls_of_the_same_tool_without_ids_stay_two() -> None:
     calls = read(
         [chunk(fragment(0, "f", '{"a":1}')), chunk(fragment(0, "f", '{"a":2}')), chunk({}, "stop")]
     ).reply.calls
     assert [c.args for c in calls] == [{"a": 1}, {"a": 2}]
 
 
-def test_custom_tools_and_legacy_calls_in_chunks() -> None:
+def test_custom_tools_and_legacy_calls_in_chunks_are_read() -> None:
     events = [
         chunk({"tool_calls": [{"index": 0, "id": "c", "type": "custom", "custom": {"name": "sql", "input": "sel"}}]}),
         chunk({"tool_calls": [{"index": 0, "custom": {"input": "ect 1"}}]}, "tool_calls"),
@@ -513,7 +513,7 @@ def test_truncated_arguments_stay_verbatim() -> None:
     assert (reply.finish, reply.calls[0].raw_args, reply.calls[0].args) == ("length", '{"city": "', None)
 
 
-def test_a_cut_response_is_put_together_from_its_pieces() -> None:
+def test_an_interrupted_response_is_assembled_from_its_pieces() -> None:
     events: list[Event] = [
         RESPONSES[0],
         {"type": "response.output_item.done", "output_index": 0, "item": RESPONSE["output"][0]},
@@ -553,7 +553,7 @@ def test_an_error_in_a_stream_is_a_failure(events: list[Event], code: str, retry
         assert source.reply.finish == "error"
 
 
-def test_a_blocked_prompt_in_a_stream() -> None:
+def test_a_blocked_prompt_in_a_stream_is_reported() -> None:
     reading = read(sse([{"promptFeedback": {"blockReason": "SAFETY"}}]))
     assert (reading.reply.finish, reading.findings) == ("filter", ())
 
@@ -571,7 +571,7 @@ def frames(events: list[Event]) -> bytes:
     return b"".join(frame(*next(iter((n, json.dumps(b).encode()) for n, b in event.items()))) for event in events)
 
 
-def test_the_binary_frames_of_bedrock() -> None:
+def test_the_binary_frames_of_bedrock_are_read() -> None:
     expected = facts(read(BEDROCK_WHOLE))
     body = frames(BEDROCK)
     assert facts(read(body)) == expected
@@ -580,13 +580,13 @@ def test_the_binary_frames_of_bedrock() -> None:
     assert facts(read(body.decode("utf-8", "replace"))) == expected
 
 
-def test_binary_frames_that_break_off() -> None:
+def test_interrupted_binary_frames_are_cut_off() -> None:
     body = frames(BEDROCK[:5])
     for size in (len(body), len(body) - 9):
         assert [f.code for f in read(body[:size]).findings] == ["R003"]
 
 
-def test_binary_frames_of_the_model_itself() -> None:
+def test_binary_frames_of_the_models_own_format_are_read() -> None:
     body = b"".join(
         frame("chunk", json.dumps({"bytes": base64.b64encode(json.dumps(event).encode()).decode()}).encode())
         for event in ANTHROPIC
@@ -596,14 +596,14 @@ def test_binary_frames_of_the_model_itself() -> None:
     assert facts(read(events)) == facts(read(ANTHROPIC_WHOLE))
 
 
-def test_an_exception_in_binary_frames() -> None:
+def test_an_exception_in_binary_frames_is_a_failure() -> None:
     body = frames(BEDROCK[:4]) + frame("throttlingException", b'{"message": "Slow down"}', "exception")
     (found,) = read(body).findings
     assert (found.code, found.data["message"], found.data["retryable"]) == ("R002", "Slow down", True)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=8), st.sampled_from(["\n", "\r\n", "\r"]))
-def test_any_text_comes_through_any_stream(pieces: list[str], end: str) -> None:
+def test_any_text_is_preserved_by_any_stream(pieces: list[str], end: str) -> None:
     events = [chunk({"content": piece}) for piece in pieces] + [chunk({}, "stop")]
     assert read(sse(events, end)).reply.text == "".join(pieces)
 
@@ -624,7 +624,7 @@ def test_reading_events_never_fails(text: str) -> None:
         ("upstream died", "upstream died"),
     ],
 )
-def test_an_event_named_error_is_a_failure_whatever_it_holds(data: str, message: str) -> None:
+def test_an_event_named_error_is_a_failure_whatever_it_contains(data: str, message: str) -> None:
     start = 'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hel"}}]}\n\n'
     reading = read(f"{start}event: error\ndata: {data}\n\n")
     assert [f.code for f in reading.findings] == ["R002"]
@@ -632,7 +632,7 @@ def test_an_event_named_error_is_a_failure_whatever_it_holds(data: str, message:
     assert reading.reply.text == "Hel"
 
 
-def test_a_name_that_comes_in_pieces_is_one_name() -> None:
+def test_a_name_in_pieces_is_one_name() -> None:
     pieces = [
         {"index": 0, "id": "a", "type": "function", "function": {"name": "get_", "arguments": ""}},
         {"index": 0, "function": {"name": "weather", "arguments": ""}},
@@ -647,7 +647,7 @@ def test_a_name_that_comes_in_pieces_is_one_name() -> None:
     assert [(c.name, c.args) for c in read(chunks).reply.calls] == [("get_weather", {})]
 
 
-def test_a_thought_sent_in_blocks_is_one_thought_and_the_chunks_stay_as_they_were() -> None:
+def test_a_thought_sent_in_blocks_is_one_thought_and_the_chunks_are_not_changed() -> None:
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return {"object": "chat.completion.chunk", "choices": [choice]}
@@ -681,7 +681,7 @@ def part(text: str) -> Event:
         ),
     ],
 )  # fmt: skip
-def test_a_failure_in_the_middle_is_told_in_the_words_of_the_provider(
+def test_a_failure_in_the_middle_is_reported_in_the_providers_words(
     events: list[Event], status: int | None, code: str, message: str, retryable: bool
 ) -> None:
     reading = read(events)
@@ -692,7 +692,7 @@ def test_a_failure_in_the_middle_is_told_in_the_words_of_the_provider(
 
 
 @pytest.mark.spec("T2")
-def test_pieces_of_a_refusal_are_no_text() -> None:
+def test_pieces_of_a_refusal_are_not_text() -> None:
     place = {"output_index": 0, "item_id": "m", "content_index": 0}
     pieces = [{"type": "response.refusal.delta", "delta": piece, **place} for piece in ("I can", "not.")]
     said = {"type": "response.output_text.delta", "delta": "Well. ", **place}

@@ -119,20 +119,20 @@ GPT = {
     ],
     ids=["anthropic", "bedrock", "litellm", "langchain", "openai", "responses", "deepseek", "gemini", "vercel"],
 )  # fmt: skip
-def test_the_input_includes_what_the_cache_gave_and_took(
+def test_the_input_includes_tokens_read_from_and_written_to_the_cache(
     reader: Any, body: dict[str, Any], counts: dict[str, int]
 ) -> None:
     assert reader(body) == counts
 
 
-def test_one_reply_costs_the_same_however_its_usage_came() -> None:
+def test_one_reply_costs_the_same_for_every_form_of_usage() -> None:
     price = Price(3.0, 15.0, cached=0.3, cache_write=3.75, cache_write_hour=6.0)
     found = [usage.anthropic(ANTHROPIC), usage.bedrock(BEDROCK), usage.openai(LITELLM), usage.langchain(LANGCHAIN)]
     expected = (21 * 3.0 + 1_000 * 0.3 + 100_000 * 3.75 + 88_086 * 6.0 + 393 * 15.0) / 1e6
     assert [price.of(counts) for counts in found] == [pytest.approx(expected)] * 4
 
 
-def test_no_cache_leaves_no_counts_of_one() -> None:
+def test_without_a_cache_there_are_no_cache_counts() -> None:
     body = {"input_tokens": 5, "output_tokens": 2, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
     assert usage.anthropic(body) == {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_tokens": 0}
 

@@ -13,7 +13,7 @@ def message(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": "m1", "role": "assistant", "parts": list(parts), **more}
 
 
-def says(text: str) -> dict[str, Any]:
+def text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text, "state": "done"}
 
 
@@ -27,9 +27,9 @@ WEATHER = {
 
 
 @pytest.mark.spec("T2", "Q10")
-def test_parts() -> None:
+def test_parts_are_read() -> None:
     reply = read(
-        message({"type": "step-start"}, {"type": "reasoning", "text": "Hm."}, WEATHER, says("It is 3 degrees."))
+        message({"type": "step-start"}, {"type": "reasoning", "text": "Hm."}, WEATHER, text_part("It is 3 degrees."))
     ).reply
     assert (reply.text, reply.reasoning, reply.provider) == ("It is 3 degrees.", "Hm.", "vercel")
     assert [(c.name, c.id, c.args, c.answered) for c in reply.calls] == [("getWeather", "c1", {"city": "Oslo"}, True)]
@@ -39,7 +39,7 @@ def test_parts() -> None:
 
 @pytest.mark.spec("Q10")
 def test_text_before_an_output_is_not_after_it() -> None:
-    (turn,) = read(message(says("Let me see."), WEATHER)).reply.messages
+    (turn,) = read(message(text_part("Let me see."), WEATHER)).reply.messages
     assert (turn.text, turn.outputs, turn.after) == ("Let me see.", 1, "")
 
 
@@ -67,19 +67,19 @@ def test_a_tool_that_failed_keeps_its_raw_input() -> None:
         ("output-denied", True),
     ],
 )
-def test_states(state: str, answered: bool) -> None:
+def test_states_of_tools_are_read(state: str, answered: bool) -> None:
     reply = read(message({**WEATHER, "state": state})).reply
     assert (reply.calls[0].answered, reply.messages[0].outputs) == (answered, int(answered))
 
 
-def test_tools_of_the_provider_are_outputs_only() -> None:
-    reply = read(message({**WEATHER, "providerExecuted": True}, says("Done and dusted."))).reply
+def test_tools_of_the_provider_are_only_outputs() -> None:
+    reply = read(message({**WEATHER, "providerExecuted": True}, text_part("Done and dusted."))).reply
     assert (reply.calls, reply.messages[0].outputs) == ((), 1)
 
 
 @pytest.mark.spec("Q10")
 @pytest.mark.parametrize("with_parts", [True, False])
-def test_tool_invocations_of_older_versions(with_parts: bool) -> None:
+def test_tool_invocations_of_older_versions_are_read(with_parts: bool) -> None:
     done = {"state": "result", "toolCallId": "c1", "toolName": "getWeather", "args": {"city": "Oslo"}, "result": {}}
     source: dict[str, Any] = {"role": "assistant", "content": "It is 3.", "toolInvocations": [done]}
     if with_parts:
@@ -91,14 +91,14 @@ def test_tool_invocations_of_older_versions(with_parts: bool) -> None:
 
 
 @pytest.mark.spec("Q10")
-def test_an_old_call_that_waits() -> None:
+def test_a_pending_call_of_an_older_version_is_read() -> None:
     waiting = {"state": "call", "toolCallId": "c1", "toolName": "getWeather", "args": {}}
     reply = read({"role": "assistant", "content": "", "toolInvocations": [waiting]}).reply
     assert (reply.finish, reply.calls[0].answered, reply.messages[0].outputs) == ("tool", False, 0)
 
 
 @pytest.mark.spec("T2", "Q10")
-def test_model_messages() -> None:
+def test_model_messages_are_read() -> None:
     conversation = [
         {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
         {
@@ -131,7 +131,7 @@ def test_model_messages() -> None:
     ]
 
 
-def test_what_generate_text_returns() -> None:
+def test_the_result_of_generate_text_is_read() -> None:
     source = {
         "text": "One moment.",
         "reasoning": [{"type": "reasoning", "text": "Hm."}],
@@ -158,7 +158,7 @@ DATA = [
 
 @pytest.mark.spec("T2")
 @pytest.mark.parametrize("read_it", [read, read_stream])
-def test_the_data_stream_of_version_4(read_it: Callable[[Any], Reading]) -> None:
+def test_the_data_stream_of_version_4_is_read(read_it: Callable[[Any], Reading]) -> None:
     end = 'd:{"finishReason":"tool-calls","usage":{"promptTokens":3,"completionTokens":2}}'
     for source in ("\n".join([*DATA, end]), "\n".join([*DATA, end, ""]).encode()):
         reading = read_it(source)
@@ -177,7 +177,7 @@ def test_the_data_stream_of_version_4(read_it: Callable[[Any], Reading]) -> None
 
 
 @pytest.mark.spec("T2")
-def test_the_data_stream_goes_on_after_a_result_and_may_fail_or_break_off() -> None:
+def test_the_data_stream_continues_after_a_result_and_may_fail_or_break_off() -> None:
     more = [*DATA, 'a:{"toolCallId":"c1","result":{"t":3}}', 'e:{"finishReason":"tool-calls"}', '0:"It is 3."']
     reply = read("\n".join([*more, 'd:{"finishReason":"stop"}'])).reply
     assert reply.text == "One moment.\n\nIt is 3."
@@ -190,6 +190,6 @@ def test_the_data_stream_goes_on_after_a_result_and_may_fail_or_break_off() -> N
 @pytest.mark.parametrize(
     "text", ["0: zero\n1: one", "9:30 is the time", '0:"Hi"', 'a:{"x": 1}\nb', "f:{x}", '0:"a"\nNo.']
 )
-def test_words_that_look_like_data_lines_are_words(text: str) -> None:
+def test_text_that_looks_like_data_lines_is_text(text: str) -> None:
     reading = read(text)
     assert (reading.reply.text, reading.findings) == (text, ())

@@ -1,6 +1,6 @@
 """The laws that every reading obeys, each as a function that asserts it for one contract and one text.
 
-The properties try them on generated texts, `test_known.py` on texts that once broke one of them.
+The properties try them on generated texts, `test_regressions.py` on texts that once broke one of them.
 """
 
 import json

@@ -46,5 +46,5 @@ def test_text_that_is_not_json_is_read_in_linear_time(shapes: list[Shape]) -> No
 
 @pytest.mark.spec("X2")
 @each([*forms.INDENTED, *forms.LISTS])
-def test_brackets_are_mended_in_linear_time(shapes: list[Shape]) -> None:
+def test_brackets_are_repaired_in_linear_time(shapes: list[Shape]) -> None:
     assert_all_linear(shapes, part=4)

@@ -106,7 +106,7 @@ def test_a_stream_never_shows_the_draft(mark: Mark, piece: int) -> None:
 
 @every
 @pieces
-def test_an_asked_stream_never_shows_the_draft(mark: Mark, piece: int) -> None:
+def test_a_stream_of_ask_never_shows_the_draft(mark: Mark, piece: int) -> None:
     text = mark.around(f"Perhaps {DRAFT} or so.", json.dumps(GOOD))
     seen = []
     asked = AskStream(VALUE, _streams(text, piece), "Hi", Policy(attempts=1), memory=Memory())
@@ -119,7 +119,7 @@ def test_an_asked_stream_never_shows_the_draft(mark: Mark, piece: int) -> None:
 
 @every
 @pieces
-def test_an_asked_text_never_shows_the_thought(mark: Mark, piece: int) -> None:
+def test_a_text_from_ask_never_shows_the_reasoning(mark: Mark, piece: int) -> None:
     text = mark.around("Bob is a bad idea. Or is he?\nNo.\n", WORDS)
     asked = AskStream(TEXT, _streams(text, piece), "Hi", Policy(attempts=1), memory=Memory())
     parts = list(asked)
@@ -146,7 +146,9 @@ def test_the_gateway_never_sends_the_draft(contract: Contract, piece: int) -> No
             body = {"model": "m", "messages": [{"role": "user", "content": "Who?"}], "stream": True}
             shown["".join(mark)] = _content(client.post("/v1/chat/completions", json=body).text)
     wrong = {
-        mark: text for mark, text in shown.items() if "Bob" in text or _said(text, contract) != _said(said, contract)
+        mark: text
+        for mark, text in shown.items()
+        if "Bob" in text or value_or_text(text, contract) != value_or_text(said, contract)
     }
     assert not wrong
 
@@ -157,7 +159,7 @@ def _content(events: str) -> str:
     return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks)
 
 
-def _said(text: str, contract: Contract) -> Any:
+def value_or_text(text: str, contract: Contract) -> Any:
     try:
         return json.loads(text) if contract is VALUE else text
     except ValueError:
@@ -184,7 +186,7 @@ def test_a_call_in_reasoning_is_not_a_call(mark: Mark) -> None:
 
 
 @every
-def test_an_asked_stream_runs_no_drafted_call(mark: Mark) -> None:
+def test_a_stream_of_ask_runs_no_drafted_call(mark: Mark) -> None:
     text = mark.around(f"Perhaps\n{CALLS[0].replace('HERE', 'draft')}\n", WORDS)
     asked = AskStream(Contract(tools=[ping]), _streams(text, 4), "Hi", Policy(attempts=1), memory=Memory())
     assert "".join(part.text for part in asked) == WORDS
@@ -192,7 +194,7 @@ def test_an_asked_stream_runs_no_drafted_call(mark: Mark) -> None:
 
 
 @every
-def test_a_quoted_reply_opens_no_thought_in_a_prompt(mark: Mark) -> None:
+def test_a_quoted_reply_opens_no_reasoning_in_a_prompt(mark: Mark) -> None:
     quoted = disarm(mark.around("Perhaps.", "Done."))
     assert not marks.OPENS_REASONING.search(quoted)
     assert not marks.CLOSES_REASONING.search(quoted.replace("assistantfinal", ""))  # plain words stay
@@ -201,13 +203,13 @@ def test_a_quoted_reply_opens_no_thought_in_a_prompt(mark: Mark) -> None:
 # -- the table and its patterns --------------------------------------------------------------------------------------------
 
 
-def test_every_row_says_who_writes_it() -> None:
+def test_every_row_names_the_models_that_write_it() -> None:
     rows = [*marks.TABLE["reasoning"]["tags"], *marks.TABLE["reasoning"]["tokens"]]
     assert not [row for row in rows if not row["models"].strip()]
 
 
 @every
-def test_a_mark_is_known_by_every_pattern(mark: Mark) -> None:
+def test_every_pattern_recognizes_every_mark(mark: Mark) -> None:
     assert marks.OPENS_REASONING.fullmatch(mark.open)
     assert marks.CLOSES_REASONING.fullmatch(mark.close)
     for text in mark:
@@ -220,7 +222,7 @@ def test_a_mark_is_known_by_every_pattern(mark: Mark) -> None:
             assert begun.start() == 1, text[:end]
 
 
-def test_no_mark_begins_another_one_of_its_kind() -> None:
+def test_no_mark_is_a_prefix_of_another_of_its_kind() -> None:
     """Otherwise a stream's view would depend on its division into pieces."""
     for kind in (TOKENS, CLOSING):
         pairs = list(itertools.permutations(sorted(set(kind)), 2))
@@ -232,7 +234,7 @@ def test_no_mark_begins_another_one_of_its_kind() -> None:
     "text",
     ["<b>", "<thinker>", "<think/>", "<think />", "[think]", "<think", "a < b", "<analysis_id>", "think", "<|im_end|>"],
 )
-def test_marks_that_open_nothing(text: str) -> None:
+def test_some_marks_open_nothing(text: str) -> None:
     assert not marks.OPENS_REASONING.search(text)
 
 
@@ -259,7 +261,7 @@ def test_a_source_can_be_inside_another_pattern(source: str) -> None:
         "<|start|>assistant<|channel|>final<|message|>", "<|im_start|>", "<start_of_turn>", "<channel|>", "<unused7>",
     ],
 )  # fmt: skip
-def test_special_tokens(token: str) -> None:
+def test_special_tokens_are_removed(token: str) -> None:
     assert re.fullmatch(marks.SPECIAL_TOKEN, token)
     verdict = VALUE.check(f"{token}{json.dumps(GOOD)}")
     assert (verdict.data, [fix.code for fix in verdict.fixes]) == (GOOD, ["W005"])
@@ -274,7 +276,7 @@ def test_reasoning_that_the_prompt_opened_is_not_an_answer(close: str) -> None:
 
 
 @pytest.mark.parametrize("weak", sorted(set(CLOSING) - set(UNOPENED)))
-def test_the_end_of_a_turn_makes_no_thought_of_it(weak: str) -> None:
+def test_the_end_of_a_turn_does_not_turn_text_into_reasoning(weak: str) -> None:
     verdict = VALUE.check(f"Here it is: {json.dumps(GOOD)}{weak}")
     assert verdict.data == GOOD
     assert [fix.code for fix in verdict.fixes] == ["W002", "W005"]

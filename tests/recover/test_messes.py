@@ -17,7 +17,7 @@ CASES: list[dict[str, Any]] = TABLE["cases"]
 CLASSES = {"wrappers", "syntax", "shapes", "encoded", "envelopes", "several", "twice", "types"}
 
 
-def of(*classes: str) -> list[Any]:
+def cases_of(*classes: str) -> list[Any]:
     return [pytest.param(case, id=case["id"]) for case in CASES if not classes or case["class"] in classes]
 
 
@@ -25,7 +25,7 @@ def contract(case: dict[str, Any], **options: Any) -> Contract:
     return Contract(TABLE["schemas"][case["schema"]], **{**case.get("options", {}), **options})
 
 
-def holds(case: dict[str, Any]) -> None:
+def assert_expected(case: dict[str, Any]) -> None:
     verdict = contract(case).check(case["reply"])
     if "expected" in case:
         assert verdict.ok, verdict.findings
@@ -48,35 +48,35 @@ def test_the_table_is_well_formed() -> None:
 
 
 @pytest.mark.spec("A1", "B1")
-@pytest.mark.parametrize("case", of("wrappers"))
-def test_wrappers(case: dict[str, Any]) -> None:
-    holds(case)
+@pytest.mark.parametrize("case", cases_of("wrappers"))
+def test_a_value_in_a_wrapper_is_read(case: dict[str, Any]) -> None:
+    assert_expected(case)
 
 
-@pytest.mark.parametrize("case", of("syntax"))
-def test_syntax(case: dict[str, Any]) -> None:
-    holds(case)
+@pytest.mark.parametrize("case", cases_of("syntax"))
+def test_a_value_with_faulty_syntax_is_read_or_refused(case: dict[str, Any]) -> None:
+    assert_expected(case)
 
 
-@pytest.mark.parametrize("case", of("shapes"))
-def test_shapes(case: dict[str, Any]) -> None:
-    holds(case)
+@pytest.mark.parametrize("case", cases_of("shapes"))
+def test_a_value_in_another_shape_is_read_or_refused(case: dict[str, Any]) -> None:
+    assert_expected(case)
 
 
 @pytest.mark.spec("B4")
-@pytest.mark.parametrize("case", of("encoded", "envelopes", "types"))
-def test_encodings_envelopes_and_types(case: dict[str, Any]) -> None:
-    holds(case)
+@pytest.mark.parametrize("case", cases_of("encoded", "envelopes", "types"))
+def test_encodings_envelopes_and_types_are_handled(case: dict[str, Any]) -> None:
+    assert_expected(case)
 
 
 @pytest.mark.spec("A2")
-@pytest.mark.parametrize("case", of("several", "twice"))
-def test_several_values_in_one_reply(case: dict[str, Any]) -> None:
-    holds(case)
+@pytest.mark.parametrize("case", cases_of("several", "twice"))
+def test_one_of_several_values_in_a_reply_is_chosen(case: dict[str, Any]) -> None:
+    assert_expected(case)
 
 
-@pytest.mark.parametrize("case", of())
-def test_the_same_in_bytes_and_in_a_stream(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", cases_of())
+def test_bytes_and_streams_give_the_same_result(case: dict[str, Any]) -> None:
     judge = contract(case)
     expected = judge.check(case["reply"])
     assert judge.check(case["reply"].encode()) == expected
@@ -86,8 +86,8 @@ def test_the_same_in_bytes_and_in_a_stream(case: dict[str, Any]) -> None:
     assert stream.finish() == expected
 
 
-@pytest.mark.parametrize("case", of())
-def test_a_contract_that_accepts_no_fix_refuses_every_mended_reply(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", cases_of())
+def test_a_contract_that_accepts_no_fix_refuses_every_repaired_reply(case: dict[str, Any]) -> None:
     verdict = contract(case, accept="none").check(case["reply"])
     assert verdict.ok == ("expected" in case and not case["codes"])
     assert verdict.reply.text == case["reply"]

@@ -48,7 +48,7 @@ def shape_of(value: Any) -> Any:
 @pytest.mark.spec("X3")
 @often
 @given(written())
-def test_valid_json_comes_back_as_it_is(case: tuple[Any, str]) -> None:
+def test_valid_json_is_not_changed(case: tuple[Any, str]) -> None:
     value, text = case
     verdict = ANY.check(text)
     assert same(verdict.data, value)
@@ -58,7 +58,7 @@ def test_valid_json_comes_back_as_it_is(case: tuple[Any, str]) -> None:
 
 @often
 @given(written(), st.sampled_from(["off", "standard", "eager"]))
-def test_valid_json_that_fits_its_schema_comes_back_as_it_is(case: tuple[Any, str], profile: Any) -> None:
+def test_valid_json_that_fits_its_schema_is_not_changed(case: tuple[Any, str], profile: Any) -> None:
     value, text = case
     verdict = Contract(shape_of(value), accept="none", coerce=profile, strict=True).check(text)
     assert same(verdict.data, value)
@@ -68,7 +68,7 @@ def test_valid_json_that_fits_its_schema_comes_back_as_it_is(case: tuple[Any, st
 
 @often
 @given(st.lists(st.sampled_from("[{"), min_size=1, max_size=500), json_values)
-def test_nesting_up_to_the_limit_comes_back_as_it_is(openers: list[str], leaf: Any) -> None:
+def test_nesting_up_to_the_limit_is_not_changed(openers: list[str], leaf: Any) -> None:
     value: Any = "leaf" if isinstance(leaf, dict | list) else leaf
     for opener in openers:
         value = [value] if opener == "[" else {"k": value}
@@ -80,7 +80,7 @@ def test_nesting_up_to_the_limit_comes_back_as_it_is(openers: list[str], leaf: A
 
 @often
 @given(texts, st.sampled_from(["any", "lossy", "people"]))
-def test_changed_if_and_only_if_there_are_fixes(text: str, name: str) -> None:
+def test_a_value_is_changed_exactly_if_there_are_fixes(text: str, name: str) -> None:
     laws.changed_means_fixes(CONTRACTS[name], text)
 
 
@@ -93,7 +93,7 @@ def test_everything_that_is_dropped_lies_in_the_span_of_a_fix(text: str, name: s
 
 @often
 @given(st.lists(st.integers(100, 999), min_size=2, max_size=12), st.data())
-def test_no_item_of_a_list_is_dropped_in_silence(numbers: list[int], data: st.DataObject) -> None:
+def test_no_item_of_a_list_is_dropped_silently(numbers: list[int], data: st.DataObject) -> None:
     text = json.dumps(numbers)
     signs = [",", "\n", " ", "]", "[", "...", "// x\n", ",,", ";", ")"]
     for _ in range(data.draw(st.integers(1, 4))):
@@ -120,7 +120,7 @@ def test_fixing_twice_is_fixing_once(text: str, name: str) -> None:
 @pytest.mark.spec("B1")
 @often
 @given(texts, st.sampled_from(sorted(CONTRACTS)))
-def test_no_text_raises_and_the_text_as_received_is_kept(text: str, name: str) -> None:
+def test_no_text_raises_and_the_received_text_is_kept(text: str, name: str) -> None:
     laws.well_formed(CONTRACTS[name], text)
 
 
@@ -167,7 +167,7 @@ def test_the_order_of_candidates_does_not_matter(text: str, random: Random, name
 
 @often
 @given(texts, st.sampled_from(["any", "person", "lossy", "people"]))
-def test_the_quick_lane_reads_as_the_tolerant_reader_does(text: str, name: str) -> None:
+def test_the_fast_path_reads_the_same_as_the_tolerant_reader(text: str, name: str) -> None:
     laws.quick_is_slow(CONTRACTS[name], text)
 
 

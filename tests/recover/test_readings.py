@@ -14,11 +14,11 @@ from trueup.recover.readings import every_reading, is_mere_prose, readings
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
 
-def an(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-PAIR = an(a=TEXT, b=TEXT)
+PAIR = object_schema(a=TEXT, b=TEXT)
 WORDS = {"type": "array", "items": TEXT}
 ROWS = {"type": "array", "items": {"type": "array", "items": NUMBER}}
 
@@ -58,13 +58,13 @@ ROWS = {"type": "array", "items": {"type": "array", "items": NUMBER}}
         pytest.param(WORDS, '"a", "b, c",\n"d \\"e\\""', ["a", "b, c", 'd "e"'], id="strings-with-commas"),
         pytest.param(WORDS, '"a"\n"b"\n', ["a", "b"], id="strings-in-lines"),
         pytest.param(
-            an(items={"type": "array", "items": PAIR}, n=NUMBER),
+            object_schema(items={"type": "array", "items": PAIR}, n=NUMBER),
             '{"items": [{"a": "1", "b": "2"}, "a": "3", "b": "4"}, {"a": "5", "b": "6"}], "n": 3}',
             {"items": [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}, {"a": "5", "b": "6"}], "n": 3},
             id="an-opening-brace-is-missing",
         ),
         pytest.param(
-            an(items={"type": "array", "items": an(name=TEXT)}, name=TEXT),
+            object_schema(items={"type": "array", "items": object_schema(name=TEXT)}, name=TEXT),
             '{"items": [{"name": "a"}, "name": "x"}',
             {"items": [{"name": "a"}], "name": "x"},
             id="a-closing-bracket-is-missing",
@@ -73,11 +73,11 @@ ROWS = {"type": "array", "items": {"type": "array", "items": NUMBER}}
         pytest.param(ROWS, "[1, 2], [3, 4]", [[1, 2], [3, 4]], id="rows-with-commas"),
     ],
 )
-def test_values_that_a_person_reads_without_doubt(schema: Any, reply: str, expected: Any) -> None:
+def test_values_that_are_clear_to_a_person_are_read(schema: Any, reply: str, expected: Any) -> None:
     check(schema, reply, expected)
 
 
-def test_lists_that_are_whole_answers_are_not_made_rows() -> None:
+def test_lists_that_are_complete_answers_are_not_read_as_rows() -> None:
     assert Contract({"type": "array", "items": NUMBER}).check("[1, 2]\n[3, 4]").data == [3, 4]
     assert Contract(ROWS).check("[[1], [2]]\n[[3], [4]]").data in ([[1], [2], [3], [4]], [[3], [4]])
 
@@ -85,7 +85,7 @@ def test_lists_that_are_whole_answers_are_not_made_rows() -> None:
 @pytest.mark.parametrize(
     "reply", ['{"a": "x" (a guess), "b": "y"}', '{"a": "x" <- here, "b": "y"}', '{"a": "x" as given, "b": "y", "c": 1}']
 )
-def test_a_member_is_not_swallowed_by_words_before_it(reply: str) -> None:
+def test_words_before_a_member_do_not_hide_it(reply: str) -> None:
     verdict = Contract(True).check(reply)
     assert not verdict.ok or verdict.data["b"] == "y"
 
@@ -118,13 +118,13 @@ def test_lists_with_plain_separators_are_read() -> None:
 
 
 @pytest.mark.parametrize("reply", ['```json\n{"a": "x", "b": "y"}}\n```', '```json\n{"a": "x", "b": "y"}]\n```\nDone.'])
-def test_a_bracket_too_many_in_a_fence_is_named(reply: str) -> None:
+def test_an_extra_bracket_in_a_fence_is_reported(reply: str) -> None:
     verdict = Contract(PAIR).check(reply)
     assert verdict.data == {"a": "x", "b": "y"}
     assert "S007" in {fix.code for fix in verdict.fixes}
 
 
-def test_a_list_that_was_parted_by_fences_is_not_half_read() -> None:
+def test_a_list_split_over_fences_is_not_read_partly() -> None:
     items = {"type": "array", "items": PAIR}
     reply = '```json\n[{"a": "x", "b": "y"},\n```\n```json\n{"a": "1", "b": "2"}]\n```'
     verdict = Contract(items).check(reply)
@@ -132,12 +132,18 @@ def test_a_list_that_was_parted_by_fences_is_not_half_read() -> None:
 
 
 @pytest.mark.parametrize("words", ["Wait, that's wrong. It is z.", "Correction: b is z."])
-def test_fields_in_lines_are_taken_back_too(words: str) -> None:
+def test_fields_in_lines_can_be_retracted_too(words: str) -> None:
     assert not Contract(PAIR).check(f"a: x\nb: y\n\n{words}").ok
     assert Contract(PAIR).check("a: x\nb: y\n\nLet me know if that helps.").ok
 
 
-PERSON = an(name=TEXT, born=TEXT, n=NUMBER, address=an(city=TEXT), items={"type": "array", "items": an(sku=TEXT)})
+PERSON = object_schema(
+    name=TEXT,
+    born=TEXT,
+    n=NUMBER,
+    address=object_schema(city=TEXT),
+    items={"type": "array", "items": object_schema(sku=TEXT)},
+)
 TOML = """name = 'Zoë'
 born = 1983-05-01
 n = 1_233
@@ -154,7 +160,7 @@ sku = "b"
 
 
 @pytest.mark.parametrize("reply", [TOML, f"```toml\n{TOML}```\nDone.", f"Here it is:\n\n{TOML}\nHope that helps!"])
-def test_toml_with_tables(reply: str) -> None:
+def test_toml_with_tables_is_read(reply: str) -> None:
     whole = {"name": "Zoë", "born": "1983-05-01", "n": 1233, "address": {"city": "Liège"}}
     check(PERSON, reply, {**whole, "items": [{"sku": "a"}, {"sku": "b"}]})
 
@@ -234,7 +240,7 @@ PROSE = st.lists(WORDS_OF_PROSE | st.text("aBz'", min_size=1, max_size=4), min_s
     st.lists(st.sampled_from([" ", ", ", ". ", "! ", "?\n", "\n\n", "... ", ".\n'", "  "]), min_size=12),
     st.booleans(),
 )
-def test_mere_prose_has_no_reading(words: list[str], signs: list[str], named: bool) -> None:
+def test_plain_prose_has_no_reading(words: list[str], signs: list[str], named: bool) -> None:
     text = "".join(word + sign for word, sign in zip(words, signs, strict=False))
     aims = aims_of("object") if named else aims_of("object", keys=())
     assume(is_mere_prose(text, aims))
@@ -260,7 +266,7 @@ def test_a_possible_value_is_not_only_prose(text: str, aims: Aims) -> None:
     assert not is_mere_prose(text, aims)
 
 
-def test_an_apology_is_mere_prose() -> None:
+def test_an_apology_is_plain_prose() -> None:
     text = "I'm sorry, but I can't help with that.\n\nIs there anything else?"
     assert is_mere_prose(text, aims_of("object"))
     (found,) = Contract(PAIR).check("Sorry, I do not know.").findings

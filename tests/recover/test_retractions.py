@@ -93,7 +93,7 @@ STANDS = [
 @pytest.mark.parametrize("schema", [AGE, True])
 @pytest.mark.parametrize("form", ['{"age": 36}', '```json\n{\n  "age": 36\n}\n```', "{'age': 36}"])
 @pytest.mark.parametrize("words", TAKEN_BACK)
-def test_a_value_that_is_taken_back_is_refused(schema: object, form: str, words: str) -> None:
+def test_a_retracted_value_is_refused(schema: object, form: str, words: str) -> None:
     contract = Contract(schema)
     for between in ("\n\n", "\n"):
         verdict = contract.check(f"{form}{between}{words}")
@@ -102,7 +102,7 @@ def test_a_value_that_is_taken_back_is_refused(schema: object, form: str, words:
 
 
 @pytest.mark.parametrize("words", STANDS)
-def test_words_that_only_sound_like_it_change_nothing(words: str) -> None:
+def test_words_that_only_sound_like_a_retraction_change_nothing(words: str) -> None:
     verdict = Contract(AGE).check(f'{{"age": 36}}\n\n{words}')
     assert verdict.ok, verdict.findings
     assert verdict.data == {"age": 36}
@@ -110,7 +110,7 @@ def test_words_that_only_sound_like_it_change_nothing(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", TAKEN_BACK)
-def test_the_value_after_such_words_replaces_the_first(words: str) -> None:
+def test_the_value_after_a_retraction_replaces_the_first(words: str) -> None:
     verdict = Contract(AGE).check(f'{{"age": 36}}\n\n{words}\n\n{{"age": "37"}}')
     assert verdict.data == {"age": 37}
 
@@ -132,7 +132,7 @@ def test_every_language_has_its_cases() -> None:
 
 
 @cases("taken_back")
-def test_a_value_is_taken_back_in_any_language(words: str) -> None:
+def test_a_value_is_retracted_in_any_language(words: str) -> None:
     for form in ('{"age": 36}', "```json\n{'age': 36}\n```"):
         verdict = Contract(AGE).check(f"{form}\n\n{words}")
         assert not verdict.ok
@@ -140,7 +140,7 @@ def test_a_value_is_taken_back_in_any_language(words: str) -> None:
 
 
 @cases("stands")
-def test_a_remark_takes_nothing_back_in_any_language(words: str) -> None:
+def test_a_remark_retracts_nothing_in_any_language(words: str) -> None:
     for form in ('{"age": 36}', "```json\n{'age': 36}\n```"):
         verdict = Contract(AGE).check(f"{form}\n\n{words}")
         assert verdict.ok, verdict.findings
@@ -202,14 +202,14 @@ FENCE = "```json\n{}\n```"
         "修改前：\n",
     ],
 )
-def test_a_value_that_another_took_the_place_of_is_not_chosen(form: str, words: str) -> None:
+def test_a_replaced_value_is_not_chosen(form: str, words: str) -> None:
     for schema in (AGE, True):
         new, old = form.replace("{}", '{"age": 37}'), form.replace("{}", '{"age": 36}')
         assert Contract(schema).check(f"Updated:\n{new}\n\n{words}{old}").data == {"age": 37}
         assert Contract(schema).check(f"{words}{old}\n\nUpdated:\n{new}").data == {"age": 37}
 
 
-def test_not_this_value() -> None:
+def test_a_value_that_words_reject_is_not_the_answer() -> None:
     assert Contract(AGE).check('The answer is {"age": 37}, not {"age": 36}.').data == {"age": 37}
     assert Contract(AGE).check('{"age": 37} (and not {"age": 36})').unwrap() == {"age": 37}
 
@@ -223,11 +223,11 @@ def test_a_value_after_that_was_wrong_is_the_new_one() -> None:
 
 
 @cases("old")
-def test_a_value_that_words_disown_is_not_the_answer_in_any_language(words: str) -> None:
+def test_a_value_that_words_reject_is_not_the_answer_in_any_language(words: str) -> None:
     for between in ("\n\n", " "):
         assert Contract(AGE).check('{"age": 36}' + between + words.replace("{}", '{"age": 37}')).data == {"age": 36}
 
 
 @cases("current")
-def test_other_words_leave_the_last_value_the_answer_in_any_language(words: str) -> None:
+def test_after_other_words_the_last_value_is_the_answer_in_any_language(words: str) -> None:
     assert Contract(AGE).check('{"age": 36}\n\n' + words.replace("{}", '{"age": 37}')).data == {"age": 37}

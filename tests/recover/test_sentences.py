@@ -23,7 +23,7 @@ from trueup.recover.sentences import ENDED, bounds, last
         ("", []),
     ],
 )
-def test_where_sentences_end(text: str, pieces: list[str]) -> None:
+def test_sentences_end_at_their_marks(text: str, pieces: list[str]) -> None:
     assert [text[start:end] for start, end in bounds(text)] == pieces
 
 
@@ -57,5 +57,5 @@ def test_the_last_mark_of_a_growing_text_ends_nothing_yet(text: str, ended: str)
         ("One.\nTwo.\n", "Two."),
     ],
 )
-def test_the_last_sentence(text: str, sentence: str) -> None:
+def test_the_last_sentence_is_found(text: str, sentence: str) -> None:
     assert last(text) == sentence

@@ -87,7 +87,7 @@ def is_well_written(language: str, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_that_take_a_value_back_pass_the_quick_gate(language: str) -> None:
+def test_words_of_retraction_pass_the_quick_check(language: str) -> None:
     texts = [row[2] for row in PHRASES if row[0] == language and row[1].split(".")[1] in OPENING]
     for sample in (sample for text in texts for sample in samples(parse(text))):
         for before in ("{}", "{}\n\n**", "```\n{}\n```\n", "{} Fine so far. "):
@@ -128,7 +128,9 @@ def test_modules_of_the_reader_that_use_phrases_have_no_other_words() -> None:
         ("format(:| is)", ["format:", "format is", "format:x"], ["format", "format isn"]),
     ],
 )  # fmt: skip
-def test_the_notation(phrase: str, matches: list[str], others: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notation_of_phrases_is_read(
+    phrase: str, matches: list[str], others: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(words, "phrases", lambda _: (parse(phrase),))
     found = re.compile(source.__wrapped__("test.list"))
     assert [text for text in matches if not found.search(text)] == []
@@ -147,7 +149,7 @@ def test_phrases_of_many_languages_are_one_pattern() -> None:
         assert pattern(r"\A<scalar.yes>\Z").search(word)
 
 
-def test_small_letters_stay_at_their_places() -> None:
+def test_lower_casing_keeps_positions() -> None:
     assert words.small("ÉCOLE") == "école"
     assert len(words.small("İstanbul’da YES")) == len("İstanbul’da YES")
     assert words.small("İ YES").endswith("yes")

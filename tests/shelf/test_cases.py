@@ -15,7 +15,7 @@ QUIET = [(row["check"], text) for row in TABLE for text in row["quiet"]]
 
 @pytest.mark.spec("E8")
 @pytest.mark.parametrize(("check", "text"), FINDS)
-def test_the_case_is_found(check: Any, text: str) -> None:
+def test_the_case_gives_its_finding(check: Any, text: str) -> None:
     verdict = Contract(checks=[check]).check(text)
     found = [one for one in verdict.findings if one.code.startswith("H")]
     assert found

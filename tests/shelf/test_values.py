@@ -16,7 +16,7 @@ CARD = "4111 1111 1111 1111"
 TOOLS = [{"name": "send", "parameters": {"type": "object", "properties": {"to": {"type": "string"}}}}]
 
 
-def found(check: Any, reply: Any, **options: Any) -> list[Finding]:
+def findings_of(check: Any, reply: Any, **options: Any) -> list[Finding]:
     verdict = Contract(checks=[check], **options).check(reply)
     return [one for one in verdict.findings if one.code.startswith("H")]
 
@@ -42,7 +42,7 @@ def calling(**args: Any) -> dict[str, Any]:
 )
 def test_escapes_of_json_hide_nothing(check: Any, written: str) -> None:
     text = f'{{"a": [{{"text": "Here: {written}"}}]}}'
-    (one,) = found(check, text, schema=SCHEMA)
+    (one,) = findings_of(check, text, schema=SCHEMA)
     assert one.path == "$.a[0].text"
     assert one.span is not None
     assert text[slice(*one.span)] == written
@@ -50,51 +50,53 @@ def test_escapes_of_json_hide_nothing(check: Any, written: str) -> None:
 
 @pytest.mark.parametrize("reply", ['{"card": 4111111111111111}', "card: 4111111111111111", '{"4111111111111111": 1}'])
 def test_numbers_and_names_are_read_too(reply: str) -> None:
-    (one,) = found("no_card", reply, schema=SCHEMA)
+    (one,) = findings_of("no_card", reply, schema=SCHEMA)
     assert one.code == "H004"
 
 
 def test_a_text_around_the_value_is_read_too() -> None:
-    paths = [one.path for one in found("no_card", f'{{"n": "{CARD}"}} charged: 5555 5555 5555 4444', schema=SCHEMA)]
+    paths = [
+        one.path for one in findings_of("no_card", f'{{"n": "{CARD}"}} charged: 5555 5555 5555 4444', schema=SCHEMA)
+    ]
     assert paths == ["$.n", "$"]
 
 
 def test_a_value_inside_a_value_is_read() -> None:
     inner = json.dumps({"to": "ada@example.org"}).replace("@", "\\u0040")
-    (one,) = found("no_email", json.dumps({"payload": inner.replace("\\u0040", "@")}), schema=SCHEMA)
+    (one,) = findings_of("no_email", json.dumps({"payload": inner.replace("\\u0040", "@")}), schema=SCHEMA)
     assert one.path == "$.payload"
 
 
 def test_strings_of_a_value_do_not_touch() -> None:
-    assert not found("no_card", '{"a": ["4111 1111", "1111 1111"]}', schema=SCHEMA)
-    assert not found("no_iban", '["ES91 2100 0418", "4502 0005 1332"]', schema={"type": "array"})
+    assert not findings_of("no_card", '{"a": ["4111 1111", "1111 1111"]}', schema=SCHEMA)
+    assert not findings_of("no_iban", '["ES91 2100 0418", "4502 0005 1332"]', schema={"type": "array"})
 
 
 def test_fields_are_judged_alone() -> None:
     text = json.dumps({"public": [{"note": CARD}], "private": CARD})
     check = {"no_card": {"fields": "public[].note"}}
-    assert [one.path for one in found(check, text, schema=SCHEMA)] == ["$.public[0].note"]
-    assert not found(check, f"{text} {CARD}".replace(CARD, "none", 1), schema=SCHEMA)
+    assert [one.path for one in findings_of(check, text, schema=SCHEMA)] == ["$.public[0].note"]
+    assert not findings_of(check, f"{text} {CARD}".replace(CARD, "none", 1), schema=SCHEMA)
 
 
 def test_code_in_fields_is_judged_without_a_fence() -> None:
     text = json.dumps({"query": "SELECT FROM WHERE", "title": "SELECT FROM WHERE"})
     check = {"code": {"code": "sql", "fields": ["query"]}}
-    assert [one.path for one in found(check, text, schema=SCHEMA)] == ["$.query"]
-    assert not found({"code": "sql"}, text, schema=SCHEMA)
+    assert [one.path for one in findings_of(check, text, schema=SCHEMA)] == ["$.query"]
+    assert not findings_of({"code": "sql"}, text, schema=SCHEMA)
 
 
 def test_blocks_in_strings_are_judged() -> None:
     text = json.dumps({"answer": "So:\n```python\nx = (\n```\n"})
-    assert [one.path for one in found("code", text, schema=SCHEMA)] == ["$.answer"]
+    assert [one.path for one in findings_of("code", text, schema=SCHEMA)] == ["$.answer"]
 
 
 def test_the_language_of_one_field_is_judged() -> None:
     text = json.dumps(
         {"es": "Su mesa está reservada para mañana por la noche.", "en": "Your table is booked for tonight at nine."}
     )
-    assert not found({"language": {"language": "es", "fields": ["es"]}}, text, schema=SCHEMA)
-    assert found({"language": {"language": "es", "fields": ["en"]}}, text, schema=SCHEMA)
+    assert not findings_of({"language": {"language": "es", "fields": ["es"]}}, text, schema=SCHEMA)
+    assert findings_of({"language": {"language": "es", "fields": ["en"]}}, text, schema=SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -139,15 +141,15 @@ def test_options_for_what_to_judge_are_checked(given: Any) -> None:
 
 def test_a_limit_is_reported() -> None:
     text = " ".join(f"a{n}@example.org" for n in range(MOST + 10))
-    codes = [one.code for one in found("no_email", text)]
+    codes = [one.code for one in findings_of("no_email", text)]
     assert codes == ["H002"] * MOST + ["H013"]
-    (last,) = [one for one in found("no_email", text) if one.code == "H013"]
+    (last,) = [one for one in findings_of("no_email", text) if one.code == "H013"]
     assert last.level == "warning"
-    assert not found("no_email", " ".join(text.split()[:MOST]))[MOST:]
+    assert not findings_of("no_email", " ".join(text.split()[:MOST]))[MOST:]
 
 
 def test_a_long_block_and_a_long_prompt_are_reported() -> None:
-    (block,) = found("code", "```python\n" + "x = 1\n" * 40_000 + "```")
+    (block,) = findings_of("code", "```python\n" + "x = 1\n" * 40_000 + "```")
     assert (block.code, block.level) == ("H013", "warning")
     verdict = Contract(checks=["no_prompt_leak"]).check("Hello", {"prompt": "word " * 100_000})
     assert [one.code for one in verdict.findings] == ["H013"]
@@ -158,7 +160,7 @@ def test_a_key_is_never_repeated_by_any_check(name: str) -> None:
     secret = "AKIAQX7LTZ3M9KPWB2DR"
     options = {"terms": {"forbid": ["acme"]}, "urls": {"allow": ["example.com"]}}.get(name, {})
     text = f"acme https://u:{secret}@evil.org/{secret} {secret}@example.org {CARD} ES9121000418450200051332 +44 20 7946 0958"
-    for one in found({name: options}, text):
+    for one in findings_of({name: options}, text):
         assert secret.lower() not in json.dumps(one.to_dict()).lower()
 
 
@@ -170,11 +172,11 @@ def test_no_parser_quotes_its_input() -> None:
         f"/* {secret}",
         f"SELECT * FROM {secret} (",
     ):
-        for one in found({"code": "sql"}, code):
+        for one in findings_of({"code": "sql"}, code):
             assert secret not in json.dumps(one.to_dict())
             assert "<" not in one.message
     for language, code in (("python", f"x = '{secret}"), ("json", f'{{"a": "{secret}",}}')):
-        (one,) = found({"code": language}, code)
+        (one,) = findings_of({"code": language}, code)
         assert secret not in json.dumps(one.to_dict())
 
 

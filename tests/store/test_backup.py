@@ -63,7 +63,7 @@ def backup(tmp_path: Path) -> Path:
     return tmp_path / "backup.db"
 
 
-def test_what_was_backed_up_can_be_restored_anywhere(database: Callable[[], str], tmp_path: Path) -> None:
+def test_a_backup_can_be_restored_on_any_database(database: Callable[[], str], tmp_path: Path) -> None:
     source, file = database(), tmp_path / "backup.db"
     with open_store(source) as store:
         fill(store)
@@ -89,7 +89,7 @@ def test_a_backup_of_sqlite_restores_into_any_database(backup: Path, database: C
     assert contents(target) == contents(str(backup.with_name("source.db")))
 
 
-def test_a_store_with_something_in_it_is_replaced_only_by_force(backup: Path, database: Callable[[], str]) -> None:
+def test_a_store_with_data_is_replaced_only_by_force(backup: Path, database: Callable[[], str]) -> None:
     target = database()
     with open_store(target) as store:
         fill(store, "other", 5)
@@ -124,7 +124,7 @@ def busy(url: str) -> Iterator[None]:
         thread.join()
 
 
-def test_a_backup_of_a_store_in_use_is_of_one_instant(database: Callable[[], str], tmp_path: Path) -> None:
+def test_a_backup_of_a_store_in_use_is_a_consistent_snapshot(database: Callable[[], str], tmp_path: Path) -> None:
     url = database()
     with open_store(url) as store:
         fill(store)
@@ -150,7 +150,7 @@ with open_store(sys.argv[1]) as store:
 
 
 @pytest.mark.parametrize("step", ["_copy", "_checked", "_audit", "replace"])
-def test_a_backup_that_is_killed_leaves_nothing_that_looks_whole(
+def test_a_killed_backup_leaves_nothing_that_looks_complete(
     step: str, database: Callable[[], str], tmp_path: Path
 ) -> None:
     url = database()
@@ -170,7 +170,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_looks_whole(
         assert back_up(store, file).faults == []
 
 
-def test_what_is_not_a_whole_backup_is_refused(backup: Path, tmp_path: Path) -> None:
+def test_an_incomplete_backup_is_refused(backup: Path, tmp_path: Path) -> None:
     target = str(tmp_path / "target.db")
     with pytest.raises(StoreUnavailable, match="there is no such file"):
         restore(tmp_path / "none.db", target)
@@ -205,7 +205,7 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> N
         assert store.quota.limits()[0].amount == 5
 
 
-def test_a_file_that_is_there_is_replaced_only_by_force(backup: Path) -> None:
+def test_an_existing_file_is_replaced_only_by_force(backup: Path) -> None:
     with open_store(backup.with_name("source.db")) as store:
         with pytest.raises(StoreError, match="there is a file already"):
             back_up(store, backup)
@@ -216,7 +216,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(backup: Path) -> None:
         assert back_up(store, backup, force=True).faults == []
 
 
-def test_sums_that_disagree_are_said_and_still_backed_up(tmp_path: Path) -> None:
+def test_inconsistent_sums_are_reported_and_still_backed_up(tmp_path: Path) -> None:
     with open_store(tmp_path / "source.db") as store:
         fill(store)
         with contextlib.closing(sqlite3.connect(tmp_path / "source.db")) as db, db:

@@ -31,7 +31,7 @@ def used(store: Store, tenant: str = "acme", unit: str = "replies") -> tuple[int
 
 
 @pytest.mark.spec("Q13", "X39")
-def test_what_was_captured_is_given_back_once_and_its_key_is_new_again(opened: Store) -> None:
+def test_a_capture_is_refunded_once_and_its_key_can_be_used_again(opened: Store) -> None:
     quota = opened.quota
     quota.set_limit("acme", 2)
     held = quota.reserve("acme", "k", estimate=7)
@@ -65,7 +65,7 @@ def test_a_refund_counts_in_the_period_of_its_reservation(opened: Store, clock: 
     assert (used(opened), quota.audit()) == ((1, 0), [])
 
 
-def test_a_hold_is_refunded_like_a_release_and_one_that_expired_stays_so(opened: Store, clock: Hand) -> None:
+def test_refunding_a_hold_releases_it_and_an_expired_hold_stays_expired(opened: Store, clock: Hand) -> None:
     one, two = opened.quota.reserve("acme", "one"), opened.quota.reserve("acme", "two")
     assert opened.quota.refund(one).state == "released"
     clock.go(301)
@@ -79,9 +79,7 @@ def test_a_hold_is_refunded_like_a_release_and_one_that_expired_stays_so(opened:
 @pytest.mark.parametrize("scope", ["tenant", "user", "model"])
 @pytest.mark.parametrize("period", ["hour", "day", "month", "total"])
 @pytest.mark.spec("Q13")
-def test_a_limit_that_is_set_in_the_middle_of_a_period_counts_earlier_use(
-    opened: Store, scope: str, period: str
-) -> None:
+def test_a_limit_set_in_the_middle_of_a_period_counts_earlier_use(opened: Store, scope: str, period: str) -> None:
     quota = opened.quota
     for n in range(3):
         held = quota.reserve("acme", f"{n}", user="ada", model="m")
@@ -99,7 +97,7 @@ def test_a_limit_that_is_set_in_the_middle_of_a_period_counts_earlier_use(
     assert quota.audit() == []
 
 
-def test_a_limit_that_another_process_sets_holds_from_the_next_reservation_on(database: Callable[[], str]) -> None:
+def test_a_limit_set_by_another_process_applies_from_the_next_reservation_on(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as one, open_store(url) as other:
         for n in range(3):
@@ -111,7 +109,7 @@ def test_a_limit_that_another_process_sets_holds_from_the_next_reservation_on(da
         assert one.quota.reserve("acme").fresh
 
 
-def test_sums_of_periods_long_over_are_deleted_with_the_ledger(opened: Store, clock: Hand) -> None:
+def test_sums_of_old_periods_are_deleted_with_the_ledger(opened: Store, clock: Hand) -> None:
     quota = opened.quota
     quota.set_limit("acme", 5, period="day")
     held = quota.reserve("acme", "long", lifetime=300 * DAY)
@@ -136,7 +134,7 @@ def test_sums_of_periods_long_over_are_deleted_with_the_ledger(opened: Store, cl
 
 
 @pytest.mark.spec("Q13", "X40")
-def test_who_leaves_while_a_hold_is_being_made_leaves_none(opened: Store) -> None:
+def test_a_caller_that_leaves_during_a_reservation_leaves_no_hold(opened: Store) -> None:
     entered, go = threading.Event(), threading.Event()
 
     async def run() -> None:
@@ -156,7 +154,7 @@ def test_who_leaves_while_a_hold_is_being_made_leaves_none(opened: Store) -> Non
 
 
 @pytest.mark.spec("Q13", "X40")
-def test_a_hold_that_was_committed_after_its_caller_left_is_given_back(opened: Store) -> None:
+def test_a_hold_committed_after_its_caller_left_is_released(opened: Store) -> None:
     """The writer has begun the job when its caller goes: nobody can stop it, so it must be undone."""
     begun, go = threading.Event(), threading.Event()
 
@@ -179,7 +177,7 @@ def test_a_hold_that_was_committed_after_its_caller_left_is_given_back(opened: S
 
 @pytest.mark.parametrize("why", [StoreFull("full"), StoreUnavailable("gone")])
 @pytest.mark.spec("Q13", "X39")
-def test_what_is_owed_is_given_back_as_soon_as_the_store_can_write(
+def test_pending_refunds_are_made_as_soon_as_the_store_can_write(
     opened: Store, monkeypatch: pytest.MonkeyPatch, why: Exception
 ) -> None:
     held, captured = opened.quota.reserve("acme", "held"), opened.quota.reserve("acme", "captured")
@@ -234,7 +232,7 @@ def test_a_reply_is_kept_with_its_capture_and_goes_with_its_refund(opened: Store
 
 
 @pytest.mark.spec("X39")
-def test_a_charge_whose_stream_died_is_taken_over_by_a_retry_and_by_none_before(opened: Store, clock: Hand) -> None:
+def test_the_charge_of_a_dead_stream_is_taken_over_by_a_retry_and_not_earlier(opened: Store, clock: Hand) -> None:
     quota = opened.quota
     quota.set_limit("acme", 1)
     reply = SentReply([], b"data: 1\n\n", stream=True)
@@ -284,7 +282,7 @@ def test_a_retry_that_is_refused_leaves_the_charge_that_it_would_have_taken_over
 
 
 @pytest.mark.spec("Q13")
-def test_a_ledger_from_before_goes_on_and_stays_exact(database: Callable[[], str], clock: Hand) -> None:
+def test_a_ledger_of_an_earlier_version_continues_and_stays_exact(database: Callable[[], str], clock: Hand) -> None:
     """Entries of the second version list their buckets; they are settled in those, and no others."""
     url = database()
     backend = backend_of(url, clock)
@@ -330,7 +328,7 @@ def test_a_ledger_from_before_goes_on_and_stays_exact(database: Callable[[], str
 # -- speed -------------------------------------------------------------------------------------
 
 
-def test_a_group_of_moves_takes_a_handful_of_statements(tmp_path: Path) -> None:
+def test_a_group_of_moves_takes_few_statements(tmp_path: Path) -> None:
     """The overhead of a group, apart from its rows, does not grow with it."""
 
     def statements(count: int) -> int:

@@ -112,7 +112,7 @@ def pages(store: Store, filters: Filters, limit: int = 7, patience: int = 10**9)
             return
 
 
-def test_pages_hold_each_matching_verdict_once_newest_first(filled: Store) -> None:
+def test_pages_contain_each_matching_verdict_once_newest_first(filled: Store) -> None:
     every, labels = everything(filled)
     singles = [{name: value} for name, some in VALUES.items() for value in some]
     singles += [{}, {"since": every[40].at}, {"until": every[40].at}, {"since": every[90].at, "until": every[20].at}]
@@ -128,7 +128,7 @@ def test_pages_hold_each_matching_verdict_once_newest_first(filled: Store) -> No
     assert hits > 100
 
 
-def test_a_page_tells_what_the_store_knows(filled: Store) -> None:
+def test_a_page_has_every_stored_field(filled: Store) -> None:
     rows = [row for each in pages(filled, Filters()) for row in each.rows]
     for row, stored in zip(rows, everything(filled)[0], strict=True):
         for name in row.__struct_fields__:
@@ -144,7 +144,7 @@ def test_a_page_tells_what_the_store_knows(filled: Store) -> None:
     ),
     st.integers(1, 20),
 )
-def test_verdicts_that_come_meanwhile_move_nothing(
+def test_verdicts_that_arrive_during_paging_move_nothing(
     store_of_pages: Any, turns: list[str], wanted: dict[str, Any], limit: int
 ) -> None:
     """Between two pages anything may be stored: whatever was there at the first page comes exactly once and in order."""
@@ -174,7 +174,7 @@ def store_of_pages(database: Callable[[], str]) -> Iterator[tuple[Store, Hand]]:
         yield store, clock
 
 
-def test_a_look_whose_patience_is_over_says_how_far_it_has_come(filled: Store) -> None:
+def test_a_query_at_its_time_limit_says_how_far_it_came(filled: Store) -> None:
     every, _ = everything(filled)
     for filters in (Filters(text="nowhere"), Filters(text="nowhere", model="m-0")):
         found = list(pages(filled, filters, patience=0))
@@ -203,7 +203,7 @@ def count_in_python(
     return found
 
 
-def test_counts_and_facets_are_those_of_python(filled: Store) -> None:
+def test_counts_and_facets_equal_a_count_in_python(filled: Store) -> None:
     every, labels = everything(filled)
     singles = [{name: value} for name, some in VALUES.items() for value in some[:2] if name != "rule"]
     pairs = random.Random(5).sample([{**a, **b} for a, b in itertools.combinations(singles, 2)], 40)
@@ -221,7 +221,7 @@ def test_counts_and_facets_are_those_of_python(filled: Store) -> None:
         assert all(n.is_exact for some in found.facets.values() for n in some.values())
 
 
-def test_up_to_the_cap_every_number_is_exact_however_little_time_there_is(opened: Store, clock: Hand) -> None:
+def test_every_number_up_to_the_cap_is_exact_even_with_little_time(opened: Store, clock: Hand) -> None:
     fill(opened, clock, 2_200)
     every, labels = everything(opened)
     looks: list[dict[str, Any]] = [
@@ -250,7 +250,7 @@ def test_up_to_the_cap_every_number_is_exact_however_little_time_there_is(opened
     )
 
 
-def test_numbers_of_a_tenant_are_exact_and_tell_nothing_of_others(opened: Store, clock: Hand) -> None:
+def test_numbers_of_a_tenant_are_exact_and_reveal_nothing_about_others(opened: Store, clock: Hand) -> None:
     fill(opened, clock, 300)
     every, labels = everything(opened)
     found = opened.read(
@@ -262,7 +262,7 @@ def test_numbers_of_a_tenant_are_exact_and_tell_nothing_of_others(opened: Store,
         assert found.facets[facet] == {value: (n, True) for value, n in expected[facet].items()}, facet
 
 
-def test_a_long_rule_is_found_by_the_name_that_its_facet_has(filled: Store) -> None:
+def test_a_long_rule_is_found_by_the_name_in_its_facet(filled: Store) -> None:
     found = filled.read(lambda session: counts(session, Filters()))
     for rule, n in found.facets["rule"].items():
         assert filled.read(partial(counts, filters=Filters(rule=rule))).total == n
@@ -297,7 +297,7 @@ def _are_bounds(found: Counts, expected: dict[str, Counter[str]], total: int, ca
             }
 
 
-def test_values_are_found_by_their_beginning(filled: Store) -> None:
+def test_values_are_found_by_prefix(filled: Store) -> None:
     def ask(facet: str, begins: str = "") -> list[str]:
         return filled.read(lambda session: values(session, facet, begins))
 
@@ -311,7 +311,7 @@ def test_values_are_found_by_their_beginning(filled: Store) -> None:
     assert set(ask("ok")) == {"true", "false"}
 
 
-def test_newer_ones_are_counted_from_a_place(filled: Store, clock: Hand) -> None:
+def test_newer_verdicts_are_counted_from_a_position(filled: Store, clock: Hand) -> None:
     first = filled.read(lambda session: page(session, Filters(ok=False), None, 1)).rows[0]
     place = (round(first.at * 1_000_000), first.id)
 
@@ -329,7 +329,7 @@ def test_newer_ones_are_counted_from_a_place(filled: Store, clock: Hand) -> None
     assert rare == Count(0, is_exact=False), "what there was no time for is not told as if it were all"
 
 
-def test_hours_are_counted_as_verdicts_came(filled: Store) -> None:
+def test_verdicts_are_counted_by_hour_of_arrival(filled: Store) -> None:
     every, _ = everything(filled)
     wanted: dict[str, Any]
     for wanted in ({}, {"model": "m-0"}, {"contract": "chat", "ok": False}, {"ok": True}):
@@ -371,7 +371,7 @@ def _steps(store: Store, filters: Filters) -> int:
     return next(taken) * 100
 
 
-def test_a_rare_combination_walks_along_the_rarest_filter(tmp_path: Any) -> None:
+def test_a_rare_combination_is_searched_by_its_rarest_filter(tmp_path: Any) -> None:
     clock = Hand()
     with open_store(tmp_path / "s.db", clock=clock) as store:
         fill(store, clock, 600)
@@ -402,14 +402,14 @@ def test_a_rare_combination_walks_along_the_rarest_filter(tmp_path: Any) -> None
         ("", "x", "", None),
     ],
 )
-def test_an_excerpt_shows_what_was_looked_for(reply: str, text: str, shown: str | None, found: str | None) -> None:
+def test_an_excerpt_shows_the_searched_text(reply: str, text: str, shown: str | None, found: str | None) -> None:
     excerpt, place = excerpted(reply, text)
     assert shown is None or excerpt == shown
     assert (None if place is None else excerpt[slice(*place)]) == found
     assert len(excerpt) <= 241
 
 
-def test_values_are_found_among_very_many(opened: Store) -> None:
+def test_a_value_is_found_among_very_many(opened: Store) -> None:
     for number in range(60):
         opened.note(
             Note(

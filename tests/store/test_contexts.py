@@ -31,7 +31,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=6), st.integers(0, 200))
-def test_a_context_comes_back_or_says_what_is_missing(context: dict[str, Any], most: int) -> None:
+def test_a_context_is_restored_or_says_what_is_missing(context: dict[str, Any], most: int) -> None:
     values = values_of(context, "", "")
     found, missing = read(names_of(context), "", "", written(values, None, most), was_kept=True)
     assert found is not None
@@ -44,7 +44,7 @@ def test_a_context_comes_back_or_says_what_is_missing(context: dict[str, Any], m
 
 
 @given(st.lists(st.text(max_size=20).filter(bool), max_size=50, unique=True))
-def test_names_come_back(names: list[str]) -> None:
+def test_names_are_restored(names: list[str]) -> None:
     assert list(listed(names_of(dict.fromkeys(names, 1)))) == names
 
 
@@ -90,7 +90,7 @@ def test_a_kept_context_is_enough_to_judge_again(database: Callable[[], str], cl
         )
 
 
-def test_a_history_that_grows_later_is_stored_as_it_was(tmp_path: Path) -> None:
+def test_a_history_that_grows_later_is_stored_as_it_was_at_the_check(tmp_path: Path) -> None:
     history = [{"role": "user", "content": "Hi"}]
     with open_store(tmp_path / "s.db", keep_context=True) as store:
         made = store.record_verdict(GOOD, context={"history": history}, wait=False)
@@ -99,7 +99,7 @@ def test_a_history_that_grows_later_is_stored_as_it_was(tmp_path: Path) -> None:
         assert store.get(made).context == {"history": history[:1]}
 
 
-def test_a_crowded_queue_keeps_no_contexts(tmp_path: Path) -> None:
+def test_a_crowded_queue_drops_contexts(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", keep_context=True) as store:
         assert store.keepable({"data": 1}) == {"data": 1}
         assert store.keepable(None) is None
@@ -120,7 +120,7 @@ def test_a_crowded_queue_keeps_no_contexts(tmp_path: Path) -> None:
         held.result()
 
 
-def test_what_is_too_large_goes_largest_first(tmp_path: Path) -> None:
+def test_an_oversized_context_loses_its_largest_parts_first(tmp_path: Path) -> None:
     context = {"a": "x" * 50, "b": "y" * 80, "c": "z" * 30, "when": dt.datetime.now(tz=dt.UTC), "f": len}
     with open_store(tmp_path / "s.db", keep_context=95) as store:
         stored = store.get(store.record_verdict(GOOD, context=context))
@@ -149,14 +149,14 @@ def test_a_context_is_redacted_like_its_reply(database: Callable[[], str]) -> No
 
 
 @pytest.mark.parametrize("bodies", ["none", "refused"])
-def test_without_a_body_no_context_is_kept(tmp_path: Path, bodies: Any) -> None:
+def test_without_a_body_no_context_is_stored(tmp_path: Path, bodies: Any) -> None:
     with open_store(tmp_path / "s.db", redaction=Redaction(bodies=bodies), keep_context=True) as store:
         stored = store.get(store.record_verdict(GOOD, context={"data": {"name": "Ada"}}))
         assert (stored.context, stored.missing, stored.unjudgeable) == ({}, {"data": "not_kept"}, "reply_not_kept")
     assert not any(b"Ada" in part.read_bytes() for part in tmp_path.iterdir())
 
 
-def test_contexts_never_outlive_replies(opened: Store, clock: Hand) -> None:
+def test_contexts_are_never_kept_longer_than_replies(opened: Store, clock: Hand) -> None:
     assert Retention().days_of_contexts == 30
     assert Retention(contexts=40).days_of_contexts == 30
     assert Retention(replies=None).days_of_contexts is None
@@ -169,7 +169,7 @@ def test_contexts_never_outlive_replies(opened: Store, clock: Hand) -> None:
     assert opened.get(opened.record_verdict(GOOD, context={"data": {}})).missing == {"data": "not_kept"}
 
 
-def test_exports_hold_contexts(tmp_path: Path) -> None:
+def test_exports_contain_contexts(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", keep_context=True) as store:
         store.record_verdict(GOOD, contract=CONTRACT, context={"input": {"limit": 5}, "f": len}, conversation="c")
         for ending in ("jsonl", "csv", "parquet"):
@@ -207,7 +207,7 @@ def test_a_name_that_is_a_key_is_stored_nowhere(tmp_path: Path, keep: bool) -> N
     assert b"our\\u0020own" not in whole
 
 
-def test_names_count_too_and_their_number_is_bounded(tmp_path: Path) -> None:
+def test_names_count_toward_the_size_and_their_number_is_limited(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", keep_context=1000) as store:
         many = store.record_verdict(GOOD, context={f"name {n}": n for n in range(5000)})
         long = store.record_verdict(GOOD, context={"n" * 100_000: 1, "a": 2})
@@ -220,14 +220,14 @@ def test_names_count_too_and_their_number_is_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", [60, 1])
-def test_what_is_kept_is_not_missing_whatever_its_name(tmp_path: Path, names: int) -> None:
+def test_a_stored_entry_is_not_reported_missing_whatever_its_name(tmp_path: Path, names: int) -> None:
     context = {f"{'n' * 150} {n}": n for n in range(names)} | {"?": 0} if names > 1 else {"?": 0}
     with open_store(tmp_path / "s.db", keep_context=True) as store:
         stored = store.get(store.record_verdict(GOOD, context=context))
         assert (stored.context, stored.missing) == (context, {})
 
 
-def test_a_name_without_bytes_says_why_it_is_missing(tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_encoded_is_reported_missing_with_the_reason(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", keep_context=True) as store:
         stored = store.get(store.record_verdict(GOOD, context={"a\ud800": object()}))
         assert stored.missing == {"a\ud800": "not_kept"}

@@ -100,7 +100,7 @@ def _used(url: str) -> tuple[int, int]:
         return whole[0].used, whole[0].held
 
 
-def test_closing_on_a_full_disk_says_how_much_was_not_written(small_disk: Path) -> None:
+def test_closing_on_a_full_disk_reports_how_much_was_not_written(small_disk: Path) -> None:
     verdict = Contract(True).check(json.dumps("x" * 20_000))
     store = open_store(small_disk / "s.db")
     for _ in range(500):

@@ -62,7 +62,7 @@ def value_of(table: str, column: str, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("user", [None, USER])
-def test_every_table_that_knows_a_tenant_a_person_or_a_verdict_is_covered(
+def test_every_table_with_a_tenant_a_user_or_a_verdict_is_covered(
     database: Callable[[], str], user: str | None, tmp_path: Path
 ) -> None:
     """A table from a later version is filled here as well: an erasure must be told about each new table."""
@@ -94,7 +94,7 @@ def test_every_table_that_knows_a_tenant_a_person_or_a_verdict_is_covered(
 # -- what goes and what stays --------------------------------------------------------------------
 
 
-def test_a_user_is_forgotten_and_the_bill_stays(database: Callable[[], str]) -> None:
+def test_erasing_a_user_keeps_the_bill(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as store:
         theirs = use(store, TENANT, "bob")
@@ -123,7 +123,7 @@ def test_a_user_is_forgotten_and_the_bill_stays(database: Callable[[], str]) -> 
     assert of_others(url)["ledger"] == before["ledger"]
 
 
-def test_a_tenant_is_forgotten_and_with_sums_nothing_at_all_is_left(database: Callable[[], str]) -> None:
+def test_erasing_a_tenant_with_its_sums_leaves_nothing(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as store:
         use(store, "other", "ada")
@@ -148,7 +148,7 @@ def test_a_tenant_is_forgotten_and_with_sums_nothing_at_all_is_left(database: Ca
     assert tallied == {table: rows for table, rows in before.items() if table != "tallies"}
 
 
-def test_a_request_under_way_is_left_for_the_next_time(database: Callable[[], str]) -> None:
+def test_a_request_in_progress_is_erased_the_next_time(database: Callable[[], str]) -> None:
     with open_store(database()) as store:
         use(store, TENANT, USER)
         held = store.quota.reserve(TENANT, "under way", user=USER, estimate=5)
@@ -163,7 +163,7 @@ def test_a_request_under_way_is_left_for_the_next_time(database: Callable[[], st
         assert sums(store, TENANT, "tenant")["", "replies", "total"] == 3
 
 
-def test_gateways_go_on_while_somebody_is_erased(database: Callable[[], str]) -> None:
+def test_gateways_keep_working_during_an_erasure(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as store:
         use(store, "acme", "ada", 20)
@@ -177,7 +177,7 @@ def test_gateways_go_on_while_somebody_is_erased(database: Callable[[], str]) ->
         assert store.quota.audit() == []
 
 
-def test_what_is_pruned_at_the_same_time_is_counted_once(database: Callable[[], str]) -> None:
+def test_rows_pruned_during_an_erasure_are_counted_once(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as store, open_store(url) as other:
         for user in ("ada", "bob", "eve"):
@@ -192,7 +192,7 @@ def test_what_is_pruned_at_the_same_time_is_counted_once(database: Callable[[], 
         assert sums(store, "acme", "tenant") == totals
 
 
-def test_the_file_of_sqlite_has_nothing_of_it_left(tmp_path: Path) -> None:
+def test_the_sqlite_file_contains_no_erased_data(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
     with open_store(file, keep_context=True) as store:
         use(store, TENANT, USER, 40)

@@ -49,7 +49,7 @@ def test_right_and_wrong_replace_each_other_and_other_outcomes_add_up(opened: St
     "wrong",
     [{"subject": "V005"}, {"subject": "path:x"}, {"subject": "code:"}, {"drawn": "often"}, {"outcome": "x" * 201}],
 )
-def test_what_no_row_can_mean_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_a_meaningless_row_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with open_store(tmp_path / "s.db") as store:
         made = store.record_verdict(BAD)
         with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -58,7 +58,7 @@ def test_what_no_row_can_mean_is_refused(tmp_path: Path, wrong: dict[str, Any]) 
             list(store.labels(mood="good"))
 
 
-def test_labels_go_through_a_file_and_back(opened: Store, clock: Hand, tmp_path: Path) -> None:
+def test_labels_can_be_exported_and_imported(opened: Store, clock: Hand, tmp_path: Path) -> None:
     ids = [opened.record_verdict(BAD) for _ in range(3)]
     opened.record_feedback(ids[0], outcome="wrong", user="ada\x00\ud800", drawn="uncertain", note="é")
     opened.record_feedback(ids[0], True, label="tone", user="ada")
@@ -103,7 +103,7 @@ def test_a_label_that_cannot_be_read_is_named(tmp_path: Path, label: Any, said: 
         store.import_labels([{"verdict": "v", "outcome": "right"}, label])
 
 
-def test_feedback_on_a_verdict_that_is_not_there_says_so(opened: Store) -> None:
+def test_feedback_on_a_missing_verdict_is_reported(opened: Store) -> None:
     with pytest.raises(UnknownVerdict, match="no verdict 'none'"):
         opened.record_feedback("none", outcome="right")
 
@@ -131,7 +131,7 @@ def test_an_export_of_feedback_loses_nothing(tmp_path_factory: pytest.TempPathFa
         assert one.feedback() == before
 
 
-def test_labels_say_which_decision_they_speak_of(opened: Store) -> None:
+def test_labels_name_the_decision_that_they_are_about(opened: Store) -> None:
     refused, accepted = opened.record_verdict(BAD), opened.record_verdict(Contract(True).check("{}"))
     for made in (refused, accepted):
         opened.record_feedback(made, outcome="wrong", user="ada")
@@ -142,7 +142,7 @@ def test_labels_say_which_decision_they_speak_of(opened: Store) -> None:
     assert {label["decided"] for label in opened.labels(verdicts=[accepted])} == {"accepted"}
 
 
-def test_a_label_of_another_decision_than_the_stored_one_is_left_out_and_counted(opened: Store) -> None:
+def test_a_label_about_a_different_decision_is_left_out_and_counted(opened: Store) -> None:
     made = opened.record_verdict(BAD)
     lines = [
         {"verdict": made, "outcome": "right", "author": name, "decided": decided}

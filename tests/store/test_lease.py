@@ -6,7 +6,7 @@ from tests.store.conftest import Hand
 from trueup.store.open import open_store
 
 
-def test_a_lease_is_given_to_one_until_its_time_is_over(database: Callable[[], str], clock: Hand) -> None:
+def test_a_lease_belongs_to_one_process_until_it_expires(database: Callable[[], str], clock: Hand) -> None:
     url = database()
     with open_store(url, clock=clock) as one, open_store(url, clock=clock) as other:
         assert one.lease("prune", 60)

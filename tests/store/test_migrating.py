@@ -48,7 +48,7 @@ def written_before(url: str) -> None:
     session.close()
 
 
-def test_verdicts_and_feedback_of_before_keep_their_meaning(database: Callable[[], str]) -> None:
+def test_verdicts_and_feedback_of_earlier_versions_keep_their_meaning(database: Callable[[], str]) -> None:
     url = database()
     written_before(url)
     with open_store(url) as store:

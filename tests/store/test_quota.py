@@ -30,7 +30,7 @@ def test_a_valid_reply_is_charged_and_an_invalid_one_is_not(opened: Store) -> No
 
 
 @pytest.mark.spec("Q13", "X39")
-def test_settling_twice_changes_nothing_and_settling_otherwise_is_refused(opened: Store) -> None:
+def test_settling_again_changes_nothing_and_settling_differently_is_refused(opened: Store) -> None:
     quota = opened.quota
     one, two = quota.reserve("acme", "one"), quota.reserve("acme", "two")
     for _ in range(3):
@@ -60,7 +60,7 @@ def test_a_key_belongs_to_its_tenant(opened: Store) -> None:
         quota.reserve("acme", "k", user="somebody else")
 
 
-def test_a_key_that_was_given_back_can_be_used_again_and_its_old_holder_cannot_settle_it(opened: Store) -> None:
+def test_a_released_key_can_be_used_again_and_its_old_holder_cannot_settle_it(opened: Store) -> None:
     quota = opened.quota
     first = quota.reserve("acme", "k")
     quota.release(first)
@@ -74,7 +74,7 @@ def test_a_key_that_was_given_back_can_be_used_again_and_its_old_holder_cannot_s
     assert quota.audit() == []
 
 
-def test_the_same_wish_sent_twice_is_one_and_stays_its_owners(opened: Store) -> None:
+def test_the_same_reservation_sent_twice_is_one_and_keeps_its_owner(opened: Store) -> None:
     # A writer does this if its connection broke and it cannot know whether the commit succeeded.
     first = opened.quota.reserve("acme", "k", token="t")
     assert opened.quota.reserve("acme", "k", token="t") == first
@@ -101,7 +101,7 @@ def test_a_forgotten_reservation_expires_after_five_minutes_by_the_stores_clock(
 
 
 @pytest.mark.spec("Q13")
-def test_limits_per_tenant_user_and_model(opened: Store) -> None:
+def test_limits_apply_per_tenant_user_and_model(opened: Store) -> None:
     quota = opened.quota
     quota.set_limit("acme", 3)
     quota.set_limit("acme", 2, scope="user", name="*")
@@ -121,7 +121,7 @@ def test_limits_per_tenant_user_and_model(opened: Store) -> None:
     assert quota.audit() == []
 
 
-def test_a_limit_starts_anew_with_its_period(opened: Store, clock: Hand) -> None:
+def test_a_limit_starts_again_with_each_period(opened: Store, clock: Hand) -> None:
     quota = opened.quota
     quota.set_limit("*", 1, period="day")
     quota.capture(quota.reserve("acme", "one"))
@@ -135,7 +135,7 @@ def test_a_limit_starts_anew_with_its_period(opened: Store, clock: Hand) -> None
     assert quota.audit() == []
 
 
-def test_a_hold_is_counted_in_the_period_it_began_in(opened: Store, clock: Hand) -> None:
+def test_a_hold_is_counted_in_the_period_of_its_start(opened: Store, clock: Hand) -> None:
     opened.quota.set_limit("acme", 1, period="hour")
     clock.go(3600 - clock.micros / 1_000_000 % 3600 - 1)
     held = opened.quota.reserve("acme", "one")
@@ -148,7 +148,7 @@ def test_a_hold_is_counted_in_the_period_it_began_in(opened: Store, clock: Hand)
 
 
 @pytest.mark.spec("X41")
-def test_every_attempt_costs_whatever_becomes_of_its_reply(opened: Store) -> None:
+def test_every_attempt_costs_whether_or_not_its_reply_is_valid(opened: Store) -> None:
     quota = opened.quota
     quota.set_limit("acme", 100, unit="cost")
     held = quota.reserve("acme", "one", estimate=40)
@@ -169,7 +169,7 @@ def test_every_attempt_costs_whatever_becomes_of_its_reply(opened: Store) -> Non
 
 
 @pytest.mark.spec("X40")
-def test_a_part_of_what_was_held_can_be_captured_once(opened: Store) -> None:
+def test_part_of_a_hold_can_be_captured_once(opened: Store) -> None:
     quota = opened.quota
     held = quota.reserve("acme", "stream", amount=100)
     assert quota.capture(held, 37).captured == 37
@@ -180,7 +180,7 @@ def test_a_part_of_what_was_held_can_be_captured_once(opened: Store) -> None:
 
 
 @pytest.mark.spec("X42")
-def test_many_at_once_never_pass_a_limit(database: Callable[[], str]) -> None:
+def test_concurrent_reservations_never_exceed_a_limit(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as one, open_store(url) as two:
         one.quota.set_limit("acme", 25)
@@ -204,7 +204,7 @@ def test_many_at_once_never_pass_a_limit(database: Callable[[], str]) -> None:
         assert one.quota.audit() == []
 
 
-def test_asyncio_gives_the_same_answers(opened: Store) -> None:
+def test_the_asynchronous_calls_give_the_same_answers(opened: Store) -> None:
     async def run() -> None:
         opened.quota.set_limit("acme", 20)
         held = await asyncio.gather(*(opened.quota.areserve("acme", f"{n}") for n in range(20)))
@@ -220,7 +220,7 @@ def test_asyncio_gives_the_same_answers(opened: Store) -> None:
     assert opened.quota.audit() == []
 
 
-def test_names_of_any_kind_stay_apart(opened: Store) -> None:
+def test_names_of_any_kind_are_kept_apart(opened: Store) -> None:
     odd = ["", "a\x00", "a\\u0000", "a\ud83d", "a\\", "'; DROP TABLE ledger; --", "ä", "a\u0308"]
     for tenant in odd:
         for key in odd[1:]:
@@ -242,14 +242,14 @@ def test_names_of_any_kind_stay_apart(opened: Store) -> None:
         ({"name": "ada"}, "one of a tenant has none"),
     ],
 )
-def test_a_bad_limit_is_told(tmp_path: object, wrong: dict[str, object], message: str) -> None:
+def test_an_invalid_limit_is_reported(tmp_path: object, wrong: dict[str, object], message: str) -> None:
     with open_store(f"{tmp_path}/q.db") as store, pytest.raises((ValueError, QuotaError), match=message):
         store.quota.set_limit("acme", **{"amount": 1, **wrong})  # type: ignore[arg-type]
 
 
 @pytest.mark.spec("Q13")
 @pytest.mark.parametrize("odd", [1.5, float("nan"), True, "1", -2, 10**30])
-def test_only_whole_amounts_are_counted_on_every_database_alike(opened: Store, odd: Any) -> None:
+def test_only_whole_amounts_are_counted_on_every_database(opened: Store, odd: Any) -> None:
     """One database would round them, another keep them, and used would not be what was captured."""
     quota = opened.quota
     held = quota.reserve("acme", "k", amount=10)

@@ -125,7 +125,7 @@ def compare(shown: dict[str, Any], requests: list[Written], now: int, window: st
 @pytest.mark.parametrize(
     ("requests", "again", "warned"), [(20, 4, False), (20, 5, True), (19, 19, False), (400, 80, False), (400, 81, True)]
 )
-def test_a_model_is_warned_of_above_twenty_percent(
+def test_a_model_above_twenty_percent_gets_a_warning(
     opened: Store, clock: Any, requests: int, again: int, warned: bool
 ) -> None:
     clock.go(1800)  # into the hour
@@ -140,7 +140,7 @@ def test_a_model_is_warned_of_above_twenty_percent(
         assert (row["asked"], row["retried"], row["warned"]) == (requests, again, warned)
 
 
-def test_a_window_with_too_many_replies_begins_later_or_is_sampled(
+def test_a_window_with_too_many_replies_starts_later_or_is_sampled(
     opened: Store, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = fill(opened, clock)
@@ -159,7 +159,7 @@ def test_a_window_with_too_many_replies_begins_later_or_is_sampled(
     assert long["cost"] == sum(each.last.cost for each in whole)
 
 
-def test_quotas_show_the_running_period_and_the_least_left_first(opened: Store, clock: Any) -> None:
+def test_quotas_show_the_current_period_and_the_fullest_first(opened: Store, clock: Any) -> None:
     quota = opened.quota
     for tenant, amount in (("a", 10), ("b", 4), ("unused", 5), ("free", -1)):
         quota.set_limit(tenant, amount, period="day")

@@ -67,7 +67,7 @@ def is_wanted(stored: Stored, labels: set[tuple[str, str]], wanted: dict[str, An
     )
 
 
-def test_filters_choose_what_python_would(filled: Store) -> None:
+def test_filters_select_the_same_as_python(filled: Store) -> None:
     every = list(filled.verdicts())
     labels = {(label["verdict"], label["outcome"]) for label in filled.labels()}
     assert len(every) == 120
@@ -97,7 +97,7 @@ def test_filters_choose_what_python_would(filled: Store) -> None:
     assert hits > len(pairs) / 3
 
 
-def test_ranges_hold_each_verdict_once(filled: Store) -> None:
+def test_ranges_contain_each_verdict_once(filled: Store) -> None:
     for wanted, size in itertools.product([{}, {"code": "V002"}, {"ok": False, "model": "m-1"}], [1, 7, 40, 1000]):
         whole = [row.place for row in filled.rows(**wanted)]
         assert whole == sorted(whole)
@@ -107,7 +107,7 @@ def test_ranges_hold_each_verdict_once(filled: Store) -> None:
         assert all(len(part) == size for part in parts[:-1])
 
 
-def test_rows_travel_and_are_decoded_elsewhere(filled: Store) -> None:
+def test_rows_can_be_sent_and_decoded_in_another_process(filled: Store) -> None:
     import pickle
 
     for row in filled.rows(limit=5):
@@ -119,7 +119,7 @@ def test_rows_travel_and_are_decoded_elsewhere(filled: Store) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"), [({"mood": 1}, "no 'mood'; they have id"), ({"limit": -1}, "limit must be")]
 )
-def test_a_filter_that_there_is_not_says_so(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
+def test_an_unknown_filter_is_reported(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
     with open_store(tmp_path / "s.db") as store, pytest.raises(ValueError, match=said):
         list(store.rows(**wrong))
 
@@ -154,7 +154,7 @@ def test_long_names_are_found_and_stored_on_each_database(database: Callable[[],
         assert store.count(tenant=long) == 2
 
 
-def test_rules_named_by_long_expressions_are_told_apart_and_can_be_labelled(database: Callable[[], str]) -> None:
+def test_rules_named_by_long_expressions_are_distinguished_and_can_be_labelled(database: Callable[[], str]) -> None:
     begin = " and ".join(f"field_{n} != {n}" for n in range(30))
     one, two = (Contract(True, rules=[f"{begin} and n > {n}"]) for n in (1, 2))
     with open_store(database()) as store:

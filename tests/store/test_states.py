@@ -165,7 +165,7 @@ class Ledger(RuleBasedStateMachine):
 
 
 @pytest.mark.spec("Q13", "X39", "X41", "X42")
-def test_the_ledger_does_what_its_model_does(database: Callable[[], str]) -> None:
+def test_the_ledger_behaves_like_its_model(database: Callable[[], str]) -> None:
     clock = Hand()
     with open_store(database(), clock=clock) as store:
         store._writer._linger = 0

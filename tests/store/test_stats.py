@@ -17,7 +17,7 @@ GOOD, BAD, EMPTY = CONTRACT.check('{"age": 1}'), CONTRACT.check('{"age": "old"}'
 
 
 @pytest.mark.spec("Q14")
-def test_failure_rate_and_reasons_by_model_over_time(opened: Store, clock: Hand) -> None:
+def test_failure_rate_and_reasons_are_counted_by_model_over_time(opened: Store, clock: Hand) -> None:
     for hour in range(3):
         for n in range(10):
             failed = n < hour  # 0, 1, 2 of ten
@@ -45,7 +45,7 @@ def test_failure_rate_and_reasons_by_model_over_time(opened: Store, clock: Hand)
         opened.stats(by="week")
 
 
-def test_attempts_before_the_last_count_as_judged_not_as_asked(opened: Store) -> None:
+def test_attempts_before_the_last_count_as_judged_and_not_as_requests(opened: Store) -> None:
     opened.record_verdict(BAD, model="m", request="r", attempt=1, final=False)
     opened.record_verdict(GOOD, model="m", request="r", attempt=2, attempts=2, outcome="repaired")
     rate = opened.stats()[0]
@@ -74,7 +74,7 @@ def test_the_latest_requests_are_counted_by_outcome_and_model(opened: Store, clo
 
 
 @pytest.mark.spec("Q14")
-def test_a_retry_rate_over_a_fifth_is_told_once_and_again_after_it_came_down(opened: Store) -> None:
+def test_a_retry_rate_over_a_fifth_is_reported_once_and_again_after_it_fell(opened: Store) -> None:
     said: list[str] = []
     opened.alarm.tell, opened.alarm.window = said.append, 40
     for n in range(40):
@@ -107,7 +107,7 @@ def test_the_warning_goes_to_the_log_on_one_line(tmp_path: object, caplog: pytes
     assert "\n" not in lines[0]
 
 
-def test_names_of_models_from_outside_cannot_fill_the_memory() -> None:
+def test_model_names_from_clients_cannot_fill_the_memory() -> None:
     from trueup.store.records import Note
 
     alarm = Alarm()

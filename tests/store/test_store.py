@@ -40,7 +40,7 @@ ODD = [
 ]
 
 
-def test_a_verdict_comes_back_as_it_was(opened: Store, clock: Hand) -> None:
+def test_a_verdict_is_read_back_unchanged(opened: Store, clock: Hand) -> None:
     made = opened.record_verdict(
         GOOD, request="r1", tenant="acme", user="ada", model="m-1", contract="person", state="ASKING",
         outcome="repaired", attempts=2, attempt=2, latency=0.25, cost=1234,
@@ -58,7 +58,7 @@ def test_a_verdict_comes_back_as_it_was(opened: Store, clock: Hand) -> None:
 
 
 @pytest.mark.spec("X44")
-def test_what_was_changed_is_stored_with_what_was_there_before(opened: Store) -> None:
+def test_a_change_is_stored_with_the_text_before_it(opened: Store) -> None:
     body = opened.get(opened.record_verdict(GOOD)).body
     assert body is not None
     assert body["reply"]["text"] == '```json\n{"age": 36,}\n```'
@@ -67,7 +67,7 @@ def test_what_was_changed_is_stored_with_what_was_there_before(opened: Store) ->
 
 @pytest.mark.spec("X5")
 @pytest.mark.parametrize("text", ODD)
-def test_any_text_survives_store_and_export(opened: Store, tmp_path: Path, text: str) -> None:
+def test_any_text_is_preserved_by_store_and_export(opened: Store, tmp_path: Path, text: str) -> None:
     verdict = CONTRACT.check(text)
     made = opened.record_verdict(verdict, tenant=text, user=text, model=text, contract=text, request=text)
     opened.record_feedback(made, True, user=text, note=text, label=text)
@@ -103,7 +103,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(opened: Store, tmp_path: Path) -> No
 
 
 @given(st.text(alphabet=st.one_of(st.characters(exclude_categories=()), st.sampled_from("\\u0\x00\ud800"))))
-def test_packing_is_undone_and_holds_nothing_that_a_database_refuses(text: str) -> None:
+def test_packing_can_be_undone_and_gives_nothing_that_a_database_refuses(text: str) -> None:
     packed = pack(text)
     assert unpack(packed) == text
     assert "\x00" not in packed
@@ -119,11 +119,11 @@ _json = st.recursive(
 
 
 @given(_json)
-def test_bodies_of_any_data_come_back_equal(data: Any) -> None:
+def test_bodies_of_any_data_are_read_back_equal(data: Any) -> None:
     assert decode(encode(data)) == data
 
 
-def test_feedback_needs_a_verdict_and_the_last_word_counts(opened: Store) -> None:
+def test_feedback_needs_a_verdict_and_the_latest_counts(opened: Store) -> None:
     made = opened.record_verdict(GOOD, wait=False)
     opened.record_feedback(made, True, user="ada")
     opened.record_feedback(made, False, user="ada", note="on second thoughts")
@@ -149,7 +149,7 @@ def test_verdicts_can_be_looked_up(opened: Store, clock: Hand) -> None:
         list(opened.verdicts(colour="red"))
 
 
-def test_the_same_verdict_written_twice_is_one(opened: Store) -> None:
+def test_the_same_verdict_written_twice_is_stored_once(opened: Store) -> None:
     for _ in range(2):
         opened.record_verdict(GOOD, id="0" * 28, model="m")
     assert [s.id for s in opened.verdicts()] == ["0" * 28]
@@ -157,7 +157,7 @@ def test_the_same_verdict_written_twice_is_one(opened: Store) -> None:
 
 
 @pytest.mark.spec("X25")
-def test_secrets_patterns_and_named_fields_are_not_kept(database: Callable[[], str]) -> None:
+def test_secrets_patterns_and_named_fields_are_not_stored(database: Callable[[], str]) -> None:
     url = database()
     rules = Redaction(patterns=(r"\b\d{16}\b",), fields=("Email",), words=("hunter2",))
     key = "sk-" + "canary0123456789abcdef"
@@ -177,7 +177,7 @@ def test_secrets_patterns_and_named_fields_are_not_kept(database: Callable[[], s
         assert key.encode() not in b"".join(p.read_bytes() for p in Path(url).parent.glob(f"{Path(url).name}*"))
 
 
-def test_bodies_may_be_kept_of_refusals_only_or_not_at_all(database: Callable[[], str]) -> None:
+def test_bodies_may_be_stored_only_for_refusals_or_not_at_all(database: Callable[[], str]) -> None:
     for bodies, kept in (("all", [True, True]), ("refused", [False, True]), ("none", [False, False])):
         with open_store(database(), redaction=Redaction(bodies=bodies)) as store:  # type: ignore[arg-type]
             ids = [store.record_verdict(v) for v in (GOOD, BAD)]
@@ -188,7 +188,7 @@ def test_bodies_may_be_kept_of_refusals_only_or_not_at_all(database: Callable[[]
         Redaction(patterns=("(",))
 
 
-def test_what_was_kept_long_enough_goes_and_sums_stay(opened: Store, clock: Hand) -> None:
+def test_data_past_its_retention_is_deleted_and_sums_stay(opened: Store, clock: Hand) -> None:
     made = opened.record_verdict(GOOD, model="m")
     opened.record_feedback(made, True)
     held = opened.quota.reserve("acme", "old")
@@ -214,7 +214,7 @@ def test_what_was_kept_long_enough_goes_and_sums_stay(opened: Store, clock: Hand
         Retention(replies=-1)
 
 
-def test_a_full_queue_makes_callers_wait_then_says_so(tmp_path: Path) -> None:
+def test_a_full_queue_makes_callers_wait_and_then_reports_it(tmp_path: Path) -> None:
     url = str(tmp_path / "s.db")
     with open_store(url, capacity=2) as store:
         other = sqlite3.connect(url, isolation_level=None)
@@ -245,7 +245,7 @@ def fill(store: Store) -> None:
         store._writer.record(Note(new_id(), GOOD), wait=False, patience=0.05)
 
 
-def test_one_bad_record_does_not_take_others_with_it(opened: Store) -> None:
+def test_one_bad_record_does_not_lose_others(opened: Store) -> None:
     class Hostile(Verdict):
         @property
         def hint(self) -> str:
@@ -260,7 +260,7 @@ def test_one_bad_record_does_not_take_others_with_it(opened: Store) -> None:
     assert opened.trouble is None
 
 
-def test_a_closed_store_says_so(database: Callable[[], str]) -> None:
+def test_a_closed_store_gives_a_clear_error(database: Callable[[], str]) -> None:
     store = open_store(database())
     store.record_verdict(GOOD, wait=False)
     store.close()
@@ -279,7 +279,7 @@ def test_closing_writes_what_was_queued(database: Callable[[], str]) -> None:
         assert len(list(store.verdicts())) == 50
 
 
-def test_tables_are_brought_up_to_date_and_newer_ones_refused(database: Callable[[], str]) -> None:
+def test_tables_are_migrated_and_newer_ones_refused(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as store:
         made = store.record_verdict(GOOD)
@@ -339,7 +339,7 @@ def test_a_store_that_cannot_be_opened_says_why(
         open_store("new.db", create=False)
 
 
-def test_a_file_that_is_no_store_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_a_store_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text.db").write_text("this is a letter, not a database. " * 40)
     opened: list[sqlite3.Connection] = []
     real = sqlite3.connect
@@ -356,7 +356,7 @@ def test_a_file_that_is_no_store_is_closed_again(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.spec("X25")
 @pytest.mark.needs("database")
-def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
+def test_an_unreachable_server_is_reported_without_the_password() -> None:
     for url in ("postgresql://ada:hunter2@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x?user=ada&password=hunter2"):
         with pytest.raises(StoreUnavailable, match="cannot be reached") as caught:
             open_store(url)
@@ -379,13 +379,13 @@ def test_an_export_that_cannot_be_written_says_why(tmp_path: Path, path: str, me
         ]  # fmt: skip
 
 
-def test_a_store_that_is_open_is_reached_and_a_closed_one_is_not(database: Callable[[], str]) -> None:
+def test_an_open_store_is_reachable_and_a_closed_one_is_not(database: Callable[[], str]) -> None:
     with open_store(database()) as store:
         assert asyncio.run(store.areach()) is None
     assert isinstance(asyncio.run(store.areach()), StoreClosed)
 
 
-def test_a_store_from_before_fingerprints_keeps_its_verdicts(database: Callable[[], str]) -> None:
+def test_a_store_from_a_version_without_fingerprints_keeps_its_verdicts(database: Callable[[], str]) -> None:
     url = database()
     backend = backend_of(url)
     session = backend.connect(writing=True)
@@ -413,7 +413,7 @@ def test_a_store_from_before_fingerprints_keeps_its_verdicts(database: Callable[
         assert len(store.rules(since=2.0)) == 2
 
 
-def test_the_reason_of_a_verdict_comes_back(database: Callable[[], str], tmp_path: Path) -> None:
+def test_the_reason_of_a_verdict_is_restored(database: Callable[[], str], tmp_path: Path) -> None:
     contract = Contract(reply=True, name="chat")
     with open_store(database()) as store:
         for text, reason in (("I understand.", "Sufficient text content"), ("Yes", "Insufficient text (3 chars)")):
@@ -428,7 +428,7 @@ def test_the_reason_of_a_verdict_comes_back(database: Callable[[], str], tmp_pat
         assert {row["fingerprint"] for row in rows} == {contract.fingerprint}
 
 
-def test_a_new_file_is_for_its_owner_alone_and_an_old_one_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_new_file_is_private_and_an_existing_one_keeps_its_permissions(tmp_path: Path) -> None:
     for name in ("new.db", "old.db"):
         if name == "old.db":
             (tmp_path / name).touch(mode=0o640)

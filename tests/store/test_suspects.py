@@ -10,7 +10,7 @@ _words = st.text(st.sampled_from('ab"\\/\n\u00e9k- '), min_size=1, max_size=6)
 
 
 @given(_words, st.text(st.sampled_from('ab"\\/\n\u00e9k- '), max_size=20), st.booleans())
-def test_what_is_not_suspect_holds_no_word(word: str, text: str, inside: bool) -> None:
+def test_text_that_is_not_suspect_contains_no_word(word: str, text: str, inside: bool) -> None:
     rules = Redaction(words=(word,))
     data = {"reply": [text + word * inside], word * inside: 1}
     if not rules.suspects(encode(data)):

@@ -41,7 +41,7 @@ class Tap:
             raise NO_SPACE
 
 
-def test_after_a_failure_that_was_told_the_next_verdict_is_tried(tmp_path: Path) -> None:
+def test_after_a_reported_failure_the_next_verdict_is_tried(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         tap = Tap(store)
         tap.shut = True
@@ -55,7 +55,7 @@ def test_after_a_failure_that_was_told_the_next_verdict_is_tried(tmp_path: Path)
         assert [stored.id for stored in store.verdicts()] == [made]
 
 
-def test_what_is_written_late_is_heard_of_once(tmp_path: Path) -> None:
+def test_a_late_write_counts_once_for_the_alarm(tmp_path: Path) -> None:
     said: list[str] = []
     with open_store(tmp_path / "s.db", alarm=Alarm(least=3, tell=said.append)) as store:
         tap = Tap(store)
@@ -84,7 +84,7 @@ assert os.wait()[1] == 0
 """
 
 
-def test_a_process_that_ends_without_closing_writes_what_it_has_queued(tmp_path: Path) -> None:
+def test_a_process_that_ends_without_closing_writes_its_queue(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", ENDING, str(tmp_path / "s.db")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
@@ -104,9 +104,7 @@ def test_an_alarm_that_fails_costs_no_verdict(tmp_path: Path, caplog: pytest.Log
 
 
 @pytest.mark.spec("X46")
-def test_nobody_waits_for_ever_when_a_store_in_trouble_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_a_failing_store_does_not_wait_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.store.writer._GROUP", 2)
     store = open_store(tmp_path / "s.db")
     gate = threading.Event()
@@ -153,7 +151,7 @@ def test_nobody_waits_for_ever_when_a_store_in_trouble_is_closed(
     assert "could not be written" in unwritten[0]
 
 
-def test_a_value_that_no_table_takes_fails_alone_and_holds_up_nothing(opened: Store) -> None:
+def test_a_value_that_no_table_accepts_fails_alone_and_delays_nothing(opened: Store) -> None:
     ids = [opened.record_verdict(GOOD, wait=False, attempt=n) for n in (1, 2**70, 2)]
     opened.flush()
     assert [stored.id for stored in opened.verdicts()] == [ids[0], ids[2]]
@@ -166,7 +164,7 @@ def test_a_value_that_no_table_takes_fails_alone_and_holds_up_nothing(opened: St
 
 
 @pytest.mark.needs("database")
-def test_a_text_too_long_for_its_index_is_told_to_its_own_caller_alone(server: str) -> None:
+def test_a_text_too_long_for_its_index_is_reported_only_to_its_caller(server: str) -> None:
     from tests.store.conftest import empty_database
 
     with open_store(empty_database(server)()) as store:
@@ -191,7 +189,7 @@ def test_a_text_too_long_for_its_index_is_told_to_its_own_caller_alone(server: s
         assert store.quota.audit() == []
 
 
-def test_what_a_provider_claims_to_have_used_is_stored_however_large(opened: Store) -> None:
+def test_the_usage_that_a_provider_reports_is_stored_however_large(opened: Store) -> None:
     reply = Reply("{}", usage={"input_tokens": 10**30, "output_tokens": 7})
     for _ in range(3):
         stored = opened.get(opened.record_verdict(CONTRACT.check(reply), model="m", cost=10**40))
@@ -203,7 +201,7 @@ def test_what_a_provider_claims_to_have_used_is_stored_however_large(opened: Sto
     assert opened.quota.audit() == []
 
 
-def test_a_database_that_another_process_holds_is_waited_for_once(
+def test_a_database_locked_by_another_process_is_waited_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = tmp_path / "s.db"

@@ -111,7 +111,7 @@ def _sendable(given: Any) -> str:
     return str(given).encode("utf-8", "replace").decode()
 
 
-def test_no_parameter_of_any_endpoint_leads_outside(served: Any, house: Path) -> None:
+def test_no_parameter_of_any_endpoint_reaches_files_outside_the_folders(served: Any, house: Path) -> None:
     desk: Desk = served(folders=(house / "inside",))
     before = pictures(house / "outside")
     tried = 0
@@ -132,7 +132,7 @@ def test_no_parameter_of_any_endpoint_leads_outside(served: Any, house: Path) ->
     assert {path.name for path in house.iterdir()} == {"inside", "outside"}
 
 
-def test_the_text_of_a_contract_leads_nowhere_else(served: Any, house: Path) -> None:
+def test_the_text_of_a_contract_reaches_no_files_outside_the_folders(served: Any, house: Path) -> None:
     """A contract may extend another and name a file of its schema: only below the folders, even if the text is only
     typed.
     """
@@ -162,7 +162,7 @@ def test_the_text_of_a_contract_leads_nowhere_else(served: Any, house: Path) -> 
                     assert str(house) not in told, (endpoint.path, text, told[:2000])
 
 
-def test_what_a_contract_names_is_no_way_to_read_settings_and_runs(served: Any, tmp_path: Path) -> None:
+def test_names_in_a_contract_cannot_read_settings_or_runs(served: Any, tmp_path: Path) -> None:
     """A prompt quotes the schema file of its contract. A key of one tenant sees no runs, and nobody sees the keys of a gateway."""
     (tmp_path / "runs" / "first" / "config").mkdir(parents=True)
     (tmp_path / "flow").mkdir()
@@ -297,7 +297,7 @@ def shared_store(path: Path, contract: Contract[Any], tenants: tuple[str, ...]) 
 _LONG_AGO = 1_790_000_000_000_000
 
 
-def test_what_a_tenant_is_told_does_not_depend_on_others(served: Any, tmp_path: Path) -> None:
+def test_answers_for_one_tenant_do_not_depend_on_other_tenants(served: Any, tmp_path: Path) -> None:
     """Not a name, not a number: a store without the other tenants gives the same answers."""
     file = tmp_path / "files" / "shared.yaml"
     file.parent.mkdir()
@@ -427,7 +427,7 @@ const arrival = async (page) => {
 
 
 @pytest.mark.needs("browser")
-def test_a_page_of_another_origin_reads_and_writes_nothing(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_from_another_origin_can_neither_read_nor_write(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     seen: list[str] = []
 
@@ -572,7 +572,7 @@ def test_no_text_becomes_script_in_any_view(hostile: Desk, look: Any) -> None:
 
 @pytest.mark.needs("browser")
 @pytest.mark.spec("X21")
-def test_a_hostile_reply_and_contract_stay_text_while_they_are_tried(hostile: Desk, look: Any) -> None:
+def test_a_hostile_reply_and_contract_stay_text_in_try(hostile: Desk, look: Any) -> None:
     tab = look(hostile, "/try", fails=("/api/",))
     editors = tab.locator(".cm-content, textarea")
     editors.first.wait_for()
@@ -600,7 +600,7 @@ def test_a_hostile_reply_and_contract_stay_text_while_they_are_tried(hostile: De
             assert tab.evaluate(CHECK) == SAFE
 
 
-def test_secrets_of_the_tests_are_in_no_page(hostile: Desk) -> None:
+def test_no_page_contains_the_secrets_of_the_tests(hostile: Desk) -> None:
     with httpx.Client(base_url=hostile.url) as browser:
         browser.get(hostile.first_url)
         for path in ("/try", "/sign-in", "/api/about", "/api/openapi.json"):

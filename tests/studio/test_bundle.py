@@ -26,7 +26,7 @@ def sources(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.needs("node")
-def test_the_committed_bundle_is_what_its_sources_give(root: Path, tmp_path: Path) -> None:
+def test_the_committed_bundle_matches_its_sources(root: Path, tmp_path: Path) -> None:
     studio = root / "src" / "trueup" / "studio"
     tools = tmp_path / "tools"
     shutil.copytree(root / "tools" / "studio", tools, ignore=shutil.ignore_patterns("node_modules"))
@@ -44,19 +44,19 @@ def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def test_all_that_a_browser_loads_is_small() -> None:
+def test_the_files_that_a_browser_loads_are_small() -> None:
     page = index("", "")
     loaded = {name: len(asset.packed or asset.body) for name, asset in assets().items() if name in page}
     assert loaded.keys() == {"studio.js", "studio.css", "icon.svg"}
     assert sum(loaded.values()) + len(page) <= MOST, loaded
 
 
-def test_compressed_assets_are_the_assets() -> None:
+def test_compressed_assets_equal_the_originals() -> None:
     for name, asset in assets().items():
         assert not asset.packed or gzip.decompress(asset.packed) == asset.body, name
 
 
-def test_modules_import_libraries_in_one_place(sources: dict[str, str]) -> None:
+def test_modules_import_libraries_from_one_place(sources: dict[str, str]) -> None:
     """Every module is used, and imports either another module of ours or, only in `vendor.js`, a library."""
     used = {"app.js"}
     for name, text in sources.items():
@@ -68,7 +68,7 @@ def test_modules_import_libraries_in_one_place(sources: dict[str, str]) -> None:
     assert sources.keys() <= used, f"nothing imports {sources.keys() - used}"
 
 
-def test_every_name_that_a_module_imports_or_offers_is_used(sources: dict[str, str]) -> None:
+def test_every_name_that_a_module_imports_or_exports_is_used(sources: dict[str, str]) -> None:
     """Including `vendor.js`: its exports are bundled."""
     everywhere = "\n".join(sources.values())
     for name, text in sources.items():
@@ -81,7 +81,7 @@ def test_every_name_that_a_module_imports_or_offers_is_used(sources: dict[str, s
             assert len(re.findall(rf"\b{each}\b", everywhere)) > 1, f"nothing uses {each} of {name}"
 
 
-def test_our_modules_keep_to_text_nodes(sources: dict[str, str]) -> None:
+def test_our_modules_write_only_text_nodes(sources: dict[str, str]) -> None:
     """No module writes HTML or evaluates text; the browser would refuse it, and no reviewer has to look for it."""
     forbidden = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function"

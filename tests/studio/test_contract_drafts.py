@@ -55,7 +55,7 @@ class Held:
             route.continue_()
 
 
-def test_what_is_typed_while_a_text_is_saved_stays(served: Any, look: Any, support: SupportDesk) -> None:
+def test_text_typed_during_saving_is_kept(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support)
     before = support.text
     edit(tab, "60", "45")
@@ -73,7 +73,7 @@ def test_what_is_typed_while_a_text_is_saved_stays(served: Any, look: Any, suppo
     assert support.text == before.replace(">= 60", ">= 46")
 
 
-def test_the_saved_text_is_there_at_once(served: Any, look: Any, support: SupportDesk) -> None:
+def test_the_saved_text_is_shown_immediately(served: Any, look: Any, support: SupportDesk) -> None:
     """Not only after the file was read again: a key before that would change the old text."""
     tab = opened(served, look, support)
     before = support.text
@@ -89,7 +89,7 @@ def test_the_saved_text_is_there_at_once(served: Any, look: Any, support: Suppor
     assert support.text == before.replace(">= 60", ">= 46")
 
 
-def test_figures_of_the_last_text_stay_while_somebody_types(served: Any, look: Any, support: SupportDesk) -> None:
+def test_figures_of_the_last_text_stay_during_typing(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support)
     edit(tab, "60", "20")
     see(tab.locator(".replies .foot"), "Judged 60 of 60")
@@ -103,7 +103,7 @@ def test_figures_of_the_last_text_stay_while_somebody_types(served: Any, look: A
     button(tab, "Discard").click()
 
 
-def test_a_linter_that_does_not_answer_has_not_found_nothing(served: Any, look: Any, support: SupportDesk) -> None:
+def test_an_unanswered_lint_request_does_not_count_as_no_faults(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, fails=("/judge",))
     tab.route(
         "**/api/judge",
@@ -115,7 +115,7 @@ def test_a_linter_that_does_not_answer_has_not_found_nothing(served: Any, look: 
     button(tab, "Discard").click()
 
 
-def test_a_draft_outlives_loading_the_page_again(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_draft_survives_a_reload(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support)
     edit(tab, "60", "20")
     see(tab.locator("#bar-actions"), "Save 1 change")
@@ -141,7 +141,7 @@ def test_a_suggestion_does_not_replace_a_draft_without_asking(served: Any, look:
     button(tab, "Discard").click()
 
 
-def test_contracts_that_a_saved_base_breaks_are_named(served: Any, look: Any, support: SupportDesk) -> None:
+def test_contracts_broken_by_a_saved_base_are_named(served: Any, look: Any, support: SupportDesk) -> None:
     child = "extends: triage.yaml\nname: child\nrules: [{name: calm, expr: urgency < 5}]\n"
     (support.folder / "child.yaml").write_text(child)
     tab = opened(served, look, support)
@@ -153,7 +153,7 @@ def test_contracts_that_a_saved_base_breaks_are_named(served: Any, look: Any, su
     see(tab.locator(".messages"), "The linter reports 1 problem. Errors in files that extend it: contracts/child.yaml.")
 
 
-def test_who_cannot_save_can_discard(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_draft_that_cannot_be_saved_can_be_discarded(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, role="reader")
     edit(tab, "60", "20")
     button(tab, "Discard").click()
@@ -161,7 +161,7 @@ def test_who_cannot_save_can_discard(served: Any, look: Any, support: SupportDes
     assert tab.get_by_role("button", name=re.compile("^Save")).count() == 0
 
 
-def test_a_file_with_errors_keeps_its_past(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_file_with_errors_keeps_its_history(served: Any, look: Any, support: SupportDesk) -> None:
     support.file.write_text(support.text.replace("len(summary)", "len(sumary"))
     tab = opened(served, look, support)
     see(tab.locator(".contract-text .foot"), "1 error")
@@ -173,7 +173,7 @@ def test_a_file_with_errors_keeps_its_past(served: Any, look: Any, support: Supp
     see(tab.locator(".precision tbody tr").first, "summary_says_enough")
 
 
-def test_both_made_the_same_change(served: Any, look: Any, support: SupportDesk) -> None:
+def test_the_same_change_on_both_sides_merges_cleanly(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, fails=("/contracts/file",))
     theirs = support.text.replace(">= 60", ">= 20").replace("name: triage", "name: triage\nversion: 2")
     edit(tab, "60", "20")
@@ -185,7 +185,7 @@ def test_both_made_the_same_change(served: Any, look: Any, support: SupportDesk)
     assert support.text == theirs
 
 
-def test_a_file_that_is_gone(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_deleted_file_is_reported(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, fails=("/api/",))
     before = support.text
     edit(tab, "60", "20")
@@ -198,7 +198,7 @@ def test_a_file_that_is_gone(served: Any, look: Any, support: SupportDesk) -> No
     assert support.text == before.replace(">= 60", ">= 20")
 
 
-def test_a_flip_that_no_longer_flips_is_not_taken_for_another(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_flip_that_no_longer_flips_is_not_replaced_by_another(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, f"/contracts/{FILE}?flip={'0' * 32}")
     edit(tab, "60", "20")
     see(tab.locator(".replies .foot"), "Judged 60 of 60")
@@ -223,7 +223,7 @@ def test_labelling_moves_on_when_the_labelled_flip_leaves_the_list(
     button(tab, "Discard").click()
 
 
-def test_no_reply_is_not_a_reply_that_stays_as_it_is(served: Any, look: Any, support: SupportDesk) -> None:
+def test_having_no_replies_is_not_shown_as_unchanged_replies(served: Any, look: Any, support: SupportDesk) -> None:
     with open_store(support.store, redaction=Redaction(bodies="none")) as store:
         store.record_verdict(load_contract(support.file).check("{}"), contract="triage", model="lost")
     tab = opened(served, look, support, f"/contracts/{FILE}?state=NEVER")
@@ -236,7 +236,7 @@ def test_no_reply_is_not_a_reply_that_stays_as_it_is(served: Any, look: Any, sup
     button(tab, "Discard").click()
 
 
-def test_a_suggestion_for_a_file_that_the_contract_extends(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_suggestion_may_change_an_extended_file(served: Any, look: Any, tmp_path: Path) -> None:
     support = make_desk(tmp_path / "x")
     base = support.folder / "base.yaml"
     before = support.text.replace("name: triage\n", "")
@@ -254,7 +254,7 @@ def test_a_suggestion_for_a_file_that_the_contract_extends(served: Any, look: An
     assert base.read_text() == before.replace(">= 60", ">= 20")
 
 
-def test_where_nobody_has_labelled_the_command_for_it_is_shown(served: Any, look: Any, tmp_path: Path) -> None:
+def test_without_labels_the_command_for_labelling_is_shown(served: Any, look: Any, tmp_path: Path) -> None:
     support = make_desk(tmp_path / "x", labels=0, replies=60)
     tab = opened(served, look, support, f"/contracts/{FILE}?tab=precision")
     command = tab.locator(".banner code").inner_text()
@@ -263,7 +263,7 @@ def test_where_nobody_has_labelled_the_command_for_it_is_shown(served: Any, look
     assert done.exit_code == 0, done.output
 
 
-def test_a_narrow_window_shows_all_of_a_conflict(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_narrow_window_shows_the_whole_conflict(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, width=400, height=800, fails=("/contracts/file",))
     edit(tab, "60", "20")
     support.file.write_text(support.text.replace("maximum: 5", "maximum: 4"))
@@ -292,7 +292,7 @@ def test_figures_of_the_last_text_stay_while_it_has_an_error(served: Any, look: 
     button(tab, "Discard").click()
 
 
-def test_a_version_that_cannot_be_made_again_is_not_offered_for_a_backtest(
+def test_a_version_that_cannot_be_rebuilt_is_not_offered_for_a_backtest(
     served: Any, look: Any, support: SupportDesk
 ) -> None:
     with open_store(support.store) as store:

@@ -75,7 +75,7 @@ def test_a_change_flips_replies_and_is_saved_with_its_comments(served: Any, look
     see(tab.locator(".flips"), "Change the text.")
 
 
-def test_flips_are_filtered_walked_through_and_labelled_with_keys(served: Any, look: Any, support: SupportDesk) -> None:
+def test_flips_can_be_filtered_browsed_and_labelled_by_keyboard(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support)
     edit(tab, "60", "20")
     see(figure(tab, "newly accepted"), "49")
@@ -118,7 +118,7 @@ def test_flips_are_filtered_walked_through_and_labelled_with_keys(served: Any, l
         )
 
 
-def test_a_file_that_somebody_else_has_changed(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_file_changed_by_somebody_else_is_a_conflict(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, fails=("/contracts/file",))
     before = support.text
     edit(tab, "60", "20")
@@ -186,7 +186,7 @@ def test_errors_are_shown_in_place_and_block_saving_until_forced(served: Any, lo
     assert support.text == before.replace("len(summary) >= 60", "len(sumary >= 60")
 
 
-def test_unsaved_changes_outlive_a_look_elsewhere_and_warn_before_the_tab_closes(
+def test_unsaved_changes_survive_leaving_the_view_and_warn_before_the_tab_closes(
     served: Any, look: Any, support: SupportDesk
 ) -> None:
     tab = opened(served, look, support)
@@ -206,7 +206,7 @@ def test_unsaved_changes_outlive_a_look_elsewhere_and_warn_before_the_tab_closes
     button(tab, "Discard").click()
 
 
-def test_versions_codes_and_precision(served: Any, look: Any, support: SupportDesk) -> None:
+def test_versions_codes_and_precision_are_shown(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support)
     tab.get_by_role("tab", name="Versions").click()
     versions = tab.get_by_role("list", name="Versions, newest first").get_by_role("button")
@@ -237,7 +237,7 @@ def test_versions_codes_and_precision(served: Any, look: Any, support: SupportDe
     tab.wait_for_url("**/tune?file=contracts%2Ftriage.yaml")
 
 
-def test_the_list_of_contracts(served: Any, look: Any, support: SupportDesk) -> None:
+def test_the_list_shows_every_contract(served: Any, look: Any, support: SupportDesk) -> None:
     (support.folder / "broken.yaml").write_text("name: broken\nrules:\n  - 'n >'\n")
     (support.folder / "gateway.yaml").write_text("upstreams: {}\ncontracts: {}\n")
     with open_store(support.store) as store:
@@ -268,7 +268,9 @@ def test_the_list_of_contracts(served: Any, look: Any, support: SupportDesk) -> 
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (2560, False)])
-def test_other_windows(served: Any, look: Any, support: SupportDesk, width: int, *, dark: bool) -> None:
+def test_the_page_fits_windows_of_other_sizes(
+    served: Any, look: Any, support: SupportDesk, width: int, *, dark: bool
+) -> None:
     tab = opened(served, look, support, width=width, dark=dark)
     edit(tab, "60", "20")
     see(figure(tab, "newly accepted"), "49")
@@ -282,7 +284,7 @@ def test_other_windows(served: Any, look: Any, support: SupportDesk, width: int,
     button(tab, "Discard").click()
 
 
-def test_who_may_only_read_can_try_and_not_save(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_reader_can_try_and_not_save(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, role="reader")
     see(tab.locator(".contract-text"), "Your key is read-only")
     edit(tab, "60", "20")
@@ -292,7 +294,9 @@ def test_who_may_only_read_can_try_and_not_save(served: Any, look: Any, support:
     assert ">= 60" in support.text
 
 
-def test_without_a_store_and_without_files(served: Any, look: Any, tmp_path: Path, support: SupportDesk) -> None:
+def test_a_missing_store_or_missing_files_are_explained(
+    served: Any, look: Any, tmp_path: Path, support: SupportDesk
+) -> None:
     tab = look(served(folders=(support.folder,)), f"/contracts/{FILE}", fails=("/contracts/history",))
     see(tab.locator(".flips"), "No store is open")
     tab.get_by_role("tab", name="Versions").click()

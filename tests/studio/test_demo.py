@@ -41,7 +41,7 @@ NOW = 1_800_000_000 * MICROS
 
 
 @pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.name)
-def test_a_sample_is_judged_as_its_title_says(sample: SampleReply, tmp_path: Path) -> None:
+def test_the_verdict_of_a_sample_matches_its_title(sample: SampleReply, tmp_path: Path) -> None:
     path = tmp_path / f"contract{sample.kind}"
     path.write_text(sample.contract, "utf-8")
     verdict = Contract.load(path).check(
@@ -72,7 +72,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Traffic]:
     return folder / "v.db", traffic
 
 
-def test_every_verdict_is_the_engines_own(filled: tuple[Path, Traffic]) -> None:
+def test_every_verdict_comes_from_the_engine(filled: tuple[Path, Traffic]) -> None:
     path, traffic = filled
     contracts = {each.fingerprint: each for each in (*traffic.contracts.values(), *traffic.older.values())}
     booking = Contract.load(example("booking/booking.yaml"))
@@ -90,7 +90,7 @@ def test_every_verdict_is_the_engines_own(filled: tuple[Path, Traffic]) -> None:
         assert (again.ok, again.findings, again.data) == (each.ok, verdict.findings, verdict.data)
 
 
-def test_sums_equal_a_count_of_the_rows(filled: tuple[Path, Traffic]) -> None:
+def test_sums_equal_the_count_of_the_rows(filled: tuple[Path, Traffic]) -> None:
     path, _ = filled
     with open_store(path, create=False) as store:
         stored = list(store.verdicts())
@@ -116,7 +116,7 @@ def test_sums_equal_a_count_of_the_rows(filled: tuple[Path, Traffic]) -> None:
     assert max(talks.values()) > 2
 
 
-def test_the_same_chance_gives_the_same_traffic(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_traffic(tmp_path: Path) -> None:
     def told(each: Stored) -> tuple[Any, ...]:
         return each.id, each.at, each.request, each.model, each.outcome, each.codes, each.latency, each.cost, each.body
 
@@ -141,7 +141,7 @@ def test_contracts_have_an_earlier_version(filled: tuple[Path, Traffic]) -> None
             )
 
 
-def test_it_lives_and_leaves_nothing_behind() -> None:
+def test_the_demo_runs_and_leaves_nothing_behind() -> None:
     with demo(StudioSettings(keys=()), size=40, pause=0.05) as settings:
         assert settings.demo
         contracts, replies, runs = settings.folders
@@ -158,7 +158,7 @@ def test_it_lives_and_leaves_nothing_behind() -> None:
     assert not top.exists()
 
 
-def test_traffic_goes_on_and_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_traffic_continues_without_output(caplog: pytest.LogCaptureFixture) -> None:
     """Also when all quotas are used up. The page shows that a model is asked again too often; the terminal of the demo shows the URL."""
     with demo(StudioSettings(keys=()), size=20, pause=0) as settings, open_store(settings.store, create=False) as store:
         wait_for(lambda: sum(rate.asked for rate in store.stats() if rate.model == "fern-3b") > 60)
@@ -204,7 +204,7 @@ def test_a_signal_leaves_nothing_behind(number: signal.Signals) -> None:
     assert not store.parent.exists()
 
 
-def test_its_runs_are_made_by_the_same_trueup(tmp_path: Path, root: Path) -> None:
+def test_runs_of_the_demo_are_made_by_the_same_trueup(tmp_path: Path, root: Path) -> None:
     """`make studio` names the folder of the package as seen from the current one."""
     (tmp_path / "near").mkdir()
     (tmp_path / "near" / "sitecustomize.py").write_text(
@@ -228,7 +228,7 @@ def test_its_runs_are_made_by_the_same_trueup(tmp_path: Path, root: Path) -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_upon_signals_leave_nothing_behind(number: signal.Signals) -> None:
+def test_repeated_signals_leave_nothing_behind(number: signal.Signals) -> None:
     """A closing terminal sends two, and an impatient user more."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -241,7 +241,7 @@ def test_signals_upon_signals_leave_nothing_behind(number: signal.Signals) -> No
     assert not store.parent.exists()
 
 
-def test_what_was_started_in_the_page_ends_with_it() -> None:
+def test_work_started_on_the_page_ends_with_the_demo() -> None:
     with demo(StudioSettings(keys=()), size=20) as settings:
         runs = settings.folders[-1]
         write_pipeline(runs.parent / "mine")

@@ -84,7 +84,7 @@ def test_only_known_hosts_are_answered(served: Any) -> None:
     assert raw(desk.url, absolute).split(b" ", 2)[1] == b"403"
 
 
-def test_any_address_is_known_where_it_listens_on_all(served: Any) -> None:
+def test_any_address_is_accepted_if_it_listens_on_all_interfaces(served: Any) -> None:
     desk = served(addresses=True)
     for host, status in [
         ("10.0.0.1:80", 200),
@@ -125,13 +125,13 @@ def test_the_first_url_becomes_a_cookie_and_a_clean_address(served: Any) -> None
         assert asked.status_code == 401, "the API takes no key in its URL"
 
 
-def test_a_code_opens_the_studio_once() -> None:
+def test_a_code_signs_in_once() -> None:
     codes, ana = Codes(), Key("ana", digest_of("x"))
     code = codes.new(ana)
     assert (codes.take("other"), codes.take(code), codes.take(code)) == (None, ana, None)
 
 
-def test_a_session_is_worth_what_its_key_is_worth() -> None:
+def test_a_session_has_the_rights_of_its_key() -> None:
     ana, bob = Key("ana", digest_of("a"), "editor"), Key("bob", digest_of("b"))
     cookie = cookie_value(ana, "s", now=1000)
     assert by_cookie([bob, ana], "s", cookie, now=1000) == ana
@@ -158,7 +158,7 @@ def test_a_session_is_worth_what_its_key_is_worth() -> None:
     assert by_secret([ana], "\ud800") is None
 
 
-def test_the_digest_of_a_key_opens_nothing(served: Any) -> None:
+def test_the_digest_of_a_key_does_not_sign_in(served: Any) -> None:
     """A thief of the gateway's file has the digests, but cannot make a cookie from them."""
     desk = served()
     key = KEYS[-1]
@@ -169,7 +169,7 @@ def test_the_digest_of_a_key_opens_nothing(served: Any) -> None:
     assert httpx.get(f"{desk.url}/api/about", headers={"cookie": f"{name}=é.1.é".encode()}).status_code == 401
 
 
-def test_a_cookie_of_another_server_ends_no_session(served: Any) -> None:
+def test_the_cookie_of_another_server_does_not_end_a_session(served: Any) -> None:
     """Ports share cookies: a server on another port could put a cookie with our name before ours."""
     desk: Desk = served()
     name = f"trueup_studio_{urlsplit(desk.url).port}"
@@ -196,7 +196,7 @@ def test_wrong_keys_are_slowed_down(served: Any) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_signing_in_leads_back_and_signing_out_ends_it(served: Any, look: Any, browser: Any) -> None:
+def test_signing_in_returns_to_the_page_and_signing_out_ends_the_session(served: Any, look: Any, browser: Any) -> None:
     desk: Desk = served()
     context = browser.new_context()
     tab = context.new_page()
@@ -222,14 +222,14 @@ def test_signing_in_leads_back_and_signing_out_ends_it(served: Any, look: Any, b
 
 
 @pytest.mark.needs("browser")
-def test_an_address_that_is_not_encoded_well_is_shown_as_missing(served: Any, look: Any) -> None:
+def test_a_badly_encoded_address_is_not_found(served: Any, look: Any) -> None:
     tab = look(served(), "/contracts/%E0%A4%A", fails=("/contracts/file",))
     tab.wait_for_selector("main [role=alert]")
     assert "There is no file '%E0%A4%A'" in tab.inner_text("main [role=alert]")
 
 
 @pytest.mark.needs("browser")
-def test_the_history_of_the_browser_keeps_no_key(served: Any, browser: Any) -> None:
+def test_the_browser_history_contains_no_key(served: Any, browser: Any) -> None:
     desk: Desk = served()
     context = browser.new_context()
     tab = context.new_page()
@@ -276,7 +276,7 @@ def test_nothing_is_shown_without_a_key(served: Any) -> None:
         assert nobody.delete("/try").status_code == 401
 
 
-def test_writes_of_other_sites_are_refused(served: Any) -> None:
+def test_writes_from_other_sites_are_refused(served: Any) -> None:
     desk = served()
     host = urlsplit(desk.url).netloc
     with httpx.Client(base_url=desk.url) as browser:
@@ -305,7 +305,7 @@ def test_writes_of_other_sites_are_refused(served: Any) -> None:
         assert not any(name.startswith("access-control") for name in asked.headers)
 
 
-def test_every_response_has_its_headers(served: Any) -> None:
+def test_every_response_has_security_headers(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url, headers=READER) as client:
         for path in (
@@ -339,7 +339,7 @@ def test_every_response_has_its_headers(served: Any) -> None:
         assert " on" not in page.partition("<body>")[2]
 
 
-def test_assets_are_kept_for_ever_and_an_old_page_is_told(served: Any) -> None:
+def test_assets_are_cached_forever_and_old_ones_are_reported_as_updated(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url) as nobody:
         packed = nobody.get(f"/assets/{version()}/studio.js", headers={"accept-encoding": "gzip"})
@@ -357,7 +357,7 @@ def test_assets_are_kept_for_ever_and_an_old_page_is_told(served: Any) -> None:
         assert nobody.get("/healthz").headers["x-trueup-studio-version"] == version()
 
 
-def test_unknown_paths_and_methods_are_told(served: Any) -> None:
+def test_unknown_paths_and_methods_are_reported(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url, headers=READER) as client:
         missing = client.get("/api/nothing").json()["error"]
@@ -374,7 +374,7 @@ def test_unknown_paths_and_methods_are_told(served: Any) -> None:
         assert client.get("/api/about?" + "&".join(f"p{n}=1" for n in range(5000))).status_code == 400
 
 
-def test_odd_bodies_are_refused_in_words(served: Any) -> None:
+def test_invalid_bodies_are_refused_with_a_message(served: Any) -> None:
     desk = served()
     bodies: list[tuple[bytes, str]] = [
         (b"{", "not JSON"), (b"[]", "must be a JSON object"), (b"null", "must be"), (b"\xff\xfe", "not JSON"), (b'"x"', "must be"),
@@ -388,7 +388,7 @@ def test_odd_bodies_are_refused_in_words(served: Any) -> None:
             assert said in answer.json()["error"]["message"], body[:20]
 
 
-def test_what_a_request_says_is_taken_as_a_whole_or_refused(served: Any, tmp_path: Path) -> None:
+def test_a_request_is_accepted_completely_or_refused(served: Any, tmp_path: Path) -> None:
     """Anything that would be silently ignored is refused, and the message says where it is and what is accepted."""
     open_store(tmp_path / "v.db").close()
     desk = served(store=str(tmp_path / "v.db"))
@@ -423,7 +423,7 @@ def _chunks(size: int, count: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_huge_body_is_refused_without_being_kept(served: Any, *, chunked: bool) -> None:
+def test_a_huge_body_is_refused_without_being_stored(served: Any, *, chunked: bool) -> None:
     """A paste of 100 MB: the sender gets a message, and memory does not grow."""
     desk = served()
     megabyte, count = 1 << 20, 100
@@ -448,7 +448,7 @@ def test_a_huge_body_is_refused_without_being_kept(served: Any, *, chunked: bool
         (b'{"contract":', b"[" * 3000, b"", "The body is not JSON: nested too deeply"),
     ],
 )
-def test_a_body_of_many_small_things_is_not_built(
+def test_a_body_with_very_many_small_values_is_not_parsed(
     served: Any, first: bytes, piece: bytes, last: bytes, said: str
 ) -> None:
     """24 MB of empty lists would become 700 MB, and block every other thread for seconds, including the gateway's."""
@@ -469,13 +469,13 @@ def test_a_body_of_many_small_things_is_not_built(
     assert desk.client.post("/judge", content=json.dumps(long)).status_code == 200, "texts may be long"
 
 
-def test_a_body_that_waits_to_be_asked_for_is_not_sent(served: Any) -> None:
+def test_a_body_with_expect_continue_is_refused_before_it_is_sent(served: Any) -> None:
     desk = served()
     head = f"POST /api{POST.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\nContent-Length: 1000000000000\r\n"
     assert raw(desk.url, f"{head}Expect: 100-continue\r\n\r\n".encode()).split(b" ", 2)[1] == b"413"
 
 
-def test_a_body_that_never_comes_is_given_up(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_never_arrives_times_out(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.studio.bodies._PIECE", 0.05)
     desk = served()
     parts = urlsplit(desk.url)
@@ -488,7 +488,7 @@ def test_a_body_that_never_comes_is_given_up(served: Any, monkeypatch: pytest.Mo
         assert (answer.status, json.loads(answer.read())["error"]["code"]) == (408, "too_slow")
 
 
-def test_a_head_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_that_never_arrives_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred such connections would lock out all other clients."""
     monkeypatch.setattr(Connection, "seconds", 1.0)
     whole = f"GET /api/about HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
@@ -509,7 +509,7 @@ def test_a_head_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
             assert client.get("/api/about").status_code == 200, "a connection that is kept alive is no head"
 
 
-def test_an_answer_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_never_read_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     table = [Endpoint("GET", "/much", "read", lambda studio, asked, who: {"text": "x" * 50_000_000})]
     monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
     head = f"GET /api/much HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
@@ -601,7 +601,7 @@ def test_a_client_that_stops_reading_ends_the_work(works: Any, monkeypatch: pyte
         wait_for(lambda: app._threads.streaming == 0, "its place is free")
 
 
-def test_a_work_that_fails_says_so_in_its_last_line(works: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_work_is_reported_in_its_last_line(works: Any, caplog: pytest.LogCaptureFixture) -> None:
     _, url, _ = works
     with caplog.at_level(logging.CRITICAL, "trueup.studio"):
         lines = httpx.post(f"{url}/api/fails", headers=READER, timeout=60).text.splitlines()
@@ -610,7 +610,7 @@ def test_a_work_that_fails_says_so_in_its_last_line(works: Any, caplog: pytest.L
     assert "detail" not in lines[1]
 
 
-def test_long_works_are_few_and_end_with_the_studio(works: Any) -> None:
+def test_the_number_of_long_tasks_is_limited_and_they_end_with_the_studio(works: Any) -> None:
     app, url, made = works
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(httpx.Client(base_url=f"{url}/api", headers=READER, timeout=60))

@@ -53,7 +53,7 @@ def chosen(tab: Any, place: str = "#try-source") -> Any:
     return tab.locator(f"{place} .mark.chosen")
 
 
-def test_a_pasted_source_is_looked_up_as_one_types(served: Any, look: Any) -> None:
+def test_a_pasted_source_is_looked_up_during_typing(served: Any, look: Any) -> None:
     tab = look(served(), shared(source="", show=""))
     expect(headline(tab)).to_have_text("Refused")
     expect(tab.locator("#try-verdict .fact")).to_contain_text("E007")
@@ -86,7 +86,7 @@ def test_a_pasted_source_is_looked_up_as_one_types(served: Any, look: Any) -> No
     expect(headline(tab)).to_have_text("Refused")
 
 
-def test_a_value_leads_to_its_place_and_a_place_to_its_value(served: Any, look: Any) -> None:
+def test_a_value_leads_to_its_position_and_a_position_to_its_value(served: Any, look: Any) -> None:
     tab = look(served(), shared())
     expect(tab.locator(".value .tag")).to_have_text(["exact", "normalized", "normalized", "none", "not checkable"])
     row(tab, "date").locator(".choose").click()
@@ -108,7 +108,7 @@ def test_a_value_leads_to_its_place_and_a_place_to_its_value(served: Any, look: 
     expect(chosen(tab)).to_have_text("GBP 1,178.00")
 
 
-def test_by_keys_alone(served: Any, look: Any) -> None:
+def test_evidence_can_be_browsed_by_keyboard_alone(served: Any, look: Any) -> None:
     tab = look(served(), shared())
     expect(tab.locator(".value")).to_have_count(5)
     first = row(tab, "number").locator(".choose")
@@ -161,7 +161,7 @@ def test_documents_are_shown_by_their_names(served: Any, look: Any) -> None:
     assert axe(tab) == []
 
 
-def test_marks_are_in_place_in_any_source(served: Any, look: Any) -> None:
+def test_marks_are_at_the_right_position_in_any_source(served: Any, look: Any) -> None:
     desk = served()
     rng = random.Random(11)
     for _ in range(12):
@@ -184,7 +184,7 @@ def test_marks_are_in_place_in_any_source(served: Any, look: Any) -> None:
         assert tab.locator("#try-source img:not(.cm-widgetBuffer)").count() == 0
 
 
-def test_a_megabyte_and_thousands_of_values(served: Any, look: Any) -> None:
+def test_a_megabyte_with_thousands_of_values_is_shown(served: Any, look: Any) -> None:
     tab = look(
         served(),
         shared(source="", reply='{"name": "Ana", "age": 41}', contract="schema: {type: object}\ngrounded: true"),

@@ -107,7 +107,7 @@ def odd_for(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
 
 
 @on_each_database
-def test_no_odd_value_makes_the_studio_fail(served: Any, house: Path, database: Callable[[], str]) -> None:
+def test_no_unusual_value_makes_the_studio_fail(served: Any, house: Path, database: Callable[[], str]) -> None:
     """For any value in a field, the answer is data or a refusal with a message; afterwards everything can be read as
     before.
     """
@@ -163,7 +163,7 @@ def test_the_place_of_a_cursor_is_found_in_one_pass(number: int) -> None:
     assert locate(text, kind, len(lines) - 1, len(lines[-1])).role in ("key", "value")
 
 
-def test_keys_and_tables_are_read_as_before() -> None:
+def test_keys_and_tables_in_every_form_are_read() -> None:
     assert locate("'a b' : x\n", ".yaml", 0, 9)[:3] == (("a b",), "value", "x")
     assert locate("plain key  : x", ".yaml", 0, 14)[:3] == (("plain key",), "value", "x")
     assert locate("a:b\nc", ".yaml", 1, 1).role == "key"
@@ -183,14 +183,14 @@ def test_members_of_a_schema_are_collected_once() -> None:
     assert set(properties(round_about, round_about)) == {"own"}
 
 
-def test_nobody_looks_through_a_text_that_is_no_contract(served: Any) -> None:
+def test_a_text_that_is_not_a_contract_is_not_searched(served: Any) -> None:
     desk: Desk = served(role="reader")
     text = "a: 1\n" * (LIMITS[".yaml"] // 5 + 1)
     assert desk.post("/complete", {"text": text, "line": 3, "column": 1})["items"] == []
     assert desk.post("/hover", {"text": text, "line": 3, "column": 1}) == {"text": None}
 
 
-def test_a_half_character_in_a_filter_does_not_keep_a_work_waiting(served: Any, tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_a_filter_does_not_leave_a_request_waiting(served: Any, tmp_path: Path) -> None:
     """Its specification could not be written, so the process waited for it, and the page waited for the process."""
     (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
     with open_store(tmp_path / "v.db") as store:
@@ -205,7 +205,7 @@ def test_a_half_character_in_a_filter_does_not_keep_a_work_waiting(served: Any, 
         assert "result" in json.loads(answer.text.splitlines()[-1]), answer.text[-500:]
 
 
-def test_a_file_with_mixed_line_ends_is_saved_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_mixed_line_endings_is_saved_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     before = b"# x\r\n# x\n" * 20_000 + b"a: 1\r\n"
     now = "# x\n" * 39_999 + "b: 2\n# y\na: 1\n"
     written = saving.as_written(now, before)
@@ -216,7 +216,7 @@ def test_a_file_with_mixed_line_ends_is_saved_soon(monkeypatch: pytest.MonkeyPat
     assert saving.as_written("a\nc\nb\n", b"a\r\nb\n") == b"a\r\nc\nb\n", "also where the middle is not compared"
 
 
-def test_a_private_file_is_never_open_to_others_while_it_is_saved(
+def test_a_private_file_is_never_readable_by_others_during_saving(
     served: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "good.yaml"
@@ -241,7 +241,7 @@ def test_a_private_file_is_never_open_to_others_while_it_is_saved(
 # -- the first URL --------------------------------------------------------------------------------
 
 
-def test_a_look_whether_the_first_url_works_does_not_use_it_up(served: Any) -> None:
+def test_checking_whether_the_first_url_works_does_not_use_it_up(served: Any) -> None:
     desk: Desk = served()
     url = desk.first_url
     looked = httpx.head(url)
@@ -314,7 +314,7 @@ def waiting(url: str, path: str, count: int) -> Iterator[list[Any]]:
         each.join(60)
 
 
-def test_slow_answers_keep_nobody_else_waiting(full: tuple[House, str, Application]) -> None:
+def test_slow_answers_do_not_delay_other_clients(full: tuple[House, str, Application]) -> None:
     house, url, _ = full
     with waiting(url, "/slow", answering.SLOW_AT_ONCE + 5) as answers:
         wait_for(lambda: house.begun == answering.SLOW_AT_ONCE, "as many are begun as there are threads for them")
@@ -325,7 +325,7 @@ def test_slow_answers_keep_nobody_else_waiting(full: tuple[House, str, Applicati
     assert [answer.status_code for answer in answers] == [200] * (answering.SLOW_AT_ONCE + 5)
 
 
-def test_what_nobody_waits_for_any_more_is_not_begun(full: tuple[House, str, Application]) -> None:
+def test_work_for_a_client_that_has_left_is_not_started(full: tuple[House, str, Application]) -> None:
     house, url, _ = full
     with waiting(url, "/slow", answering.SLOW_AT_ONCE):
         wait_for(lambda: house.begun == answering.SLOW_AT_ONCE, "all threads are taken")
@@ -337,7 +337,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(full: tuple[House, str, App
     assert house.begun == answering.SLOW_AT_ONCE + 1
 
 
-def test_many_who_ask_for_long_work_at_once_are_counted(full: tuple[House, str, Application]) -> None:
+def test_concurrent_requests_for_long_work_are_limited(full: tuple[House, str, Application]) -> None:
     house, url, app = full
     more = answering.STREAMS + 6
     with waiting(url, "/stream", more) as answers:
@@ -348,7 +348,9 @@ def test_many_who_ask_for_long_work_at_once_are_counted(full: tuple[House, str, 
     wait_for(lambda: app._threads.streaming == 0, "each is counted until it ends")
 
 
-def test_long_bodies_share_a_room(full: tuple[House, str, Application], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_bodies_share_a_memory_limit(
+    full: tuple[House, str, Application], monkeypatch: pytest.MonkeyPatch
+) -> None:
     house, url, app = full
     app._threads.room = bodies.Room(2_000_000)
 
@@ -371,7 +373,7 @@ def test_long_bodies_share_a_room(full: tuple[House, str, Application], monkeypa
 # -- stores that go ------------------------------------------------------------------------------
 
 
-def test_a_store_that_is_deleted_takes_no_labels(served: Any, tmp_path: Path) -> None:
+def test_a_deleted_store_accepts_no_labels(served: Any, tmp_path: Path) -> None:
     """Its file is still open: labels would be stored, and lost with the process."""
     folder = tmp_path / "secret-place"
     folder.mkdir()
@@ -390,7 +392,7 @@ def test_a_store_that_is_deleted_takes_no_labels(served: Any, tmp_path: Path) ->
     assert [row["id"] for row in desk.get("/verdicts")["rows"]] == [other], "the one that is there now"
 
 
-def test_a_pipe_or_a_link_is_not_taken_for_the_store_of_a_folder(tmp_path: Path) -> None:
+def test_a_pipe_or_a_link_is_not_used_as_the_store_of_a_folder(tmp_path: Path) -> None:
     """Opening a pipe waits for a writer: `trueup studio` would never start."""
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
@@ -407,7 +409,7 @@ def test_a_pipe_or_a_link_is_not_taken_for_the_store_of_a_folder(tmp_path: Path)
 
 
 @pytest.mark.parametrize("address", ["postgresql://ada:s3cret@127.0.0.1:1/private-name", "{}/none.db", "{}"])
-def test_a_store_that_cannot_be_opened_is_not_located(served: Any, tmp_path: Path, address: str) -> None:
+def test_the_error_for_a_store_that_cannot_be_opened_has_no_path(served: Any, tmp_path: Path, address: str) -> None:
     desk: Desk = served(store=address.format(tmp_path), role="reader")
     answer = desk.client.get("/verdicts")
     assert answer.status_code == 503
@@ -431,7 +433,7 @@ def test_a_run_is_retried_without_the_modules_of_the_current_folder(
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_comparison_that_is_left_leaves_nothing(served: Any, house: Path, tmp_path: Path) -> None:
+def test_an_abandoned_comparison_leaves_nothing_behind(served: Any, house: Path, tmp_path: Path) -> None:
     """Its process ends, and its temporary files are removed."""
     import tempfile
 

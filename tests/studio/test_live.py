@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Any:
         yield opened
 
 
-def test_the_api_counts_and_says_of_how_many(served: Any, store: Store) -> None:
+def test_the_api_counts_and_gives_the_total(served: Any, store: Store) -> None:
     desk = served("reader", store=store.where)
     desk.app.studio.gateway = lambda: {"version": "1", "uptime": 5.0, "problems": [], "routes": [], "breakers": []}
     for window in ("5m", "1h", "24h", "7d"):
@@ -71,7 +71,7 @@ def test_the_api_counts_and_says_of_how_many(served: Any, store: Store) -> None:
     assert desk.client.get("/live", params={"window": "1y"}).status_code == 400
 
 
-def test_a_key_of_a_tenant_sees_the_numbers_of_that_tenant(served: Any, store: Store) -> None:
+def test_a_key_of_a_tenant_sees_only_that_tenants_numbers(served: Any, store: Store) -> None:
     desk = served(store=store.where, keys=(*KEYS, Key("h", digest_of("of-harbour"), "reader", "harbour")))
     desk.app.studio.gateway = lambda: {"version": "1"}
     with httpx.Client(base_url=f"{desk.url}/api", headers={"authorization": "Bearer of-harbour"}) as client:
@@ -122,7 +122,7 @@ def test_the_page_follows_the_store(served: Any, look: Any, store: Store) -> Non
 
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize(("width", "dark"), [(1440, True), (400, False)])
-def test_charts_can_be_read_without_seeing_them(
+def test_charts_are_readable_with_a_screen_reader(
     served: Any, look: Any, store: Store, width: int, *, dark: bool
 ) -> None:
     tab = look(served("reader", store=store.where), "/live?window=24h", width=width, dark=dark)
@@ -159,7 +159,7 @@ def test_charts_can_be_read_without_seeing_them(
 
 
 @pytest.mark.needs("browser")
-def test_the_numbers_of_one_request_are_words_that_fit(served: Any, look: Any, tmp_path: Path) -> None:
+def test_the_numbers_of_one_request_are_in_the_singular(served: Any, look: Any, tmp_path: Path) -> None:
     with open_store(tmp_path / "one.db") as store:
         store.record_verdict(CONTRACT.check("no"), model="m", contract=CONTRACT, outcome="degraded")
     tab = look(served("reader", store=str(tmp_path / "one.db")), "/live?window=7d")
@@ -173,7 +173,7 @@ def test_the_numbers_of_one_request_are_words_that_fit(served: Any, look: Any, t
 
 
 @pytest.mark.needs("browser")
-def test_a_request_of_two_models_is_explained(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_request_to_two_models_is_explained(served: Any, look: Any, tmp_path: Path) -> None:
     with open_store(tmp_path / "two.db") as store:
         store.record_verdict(CONTRACT.check("no"), request="r", model="a", outcome="refused", final=False)
         store.record_verdict(

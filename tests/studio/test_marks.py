@@ -72,7 +72,7 @@ def _case(rng: random.Random) -> dict[str, Any]:
 
 
 @pytest.mark.needs("browser")
-def test_the_text_of_a_mark_is_its_span(served: Any, look: Any) -> None:
+def test_the_text_of_a_mark_equals_its_span(served: Any, look: Any) -> None:
     rng = random.Random(f"marks {random.random()}" if SOAK else "marks")
     tab = look(served(), "/try", height=1600)
     for start in range(0, CASES, 60):
@@ -126,7 +126,7 @@ SEEN = """() => {
 
 @pytest.mark.needs("browser")
 @pytest.mark.spec("X21")
-def test_the_marks_of_real_verdicts_are_in_place(served: Any, look: Any) -> None:
+def test_the_marks_of_real_verdicts_are_at_the_right_position(served: Any, look: Any) -> None:
     desk = served()
     tab = look(desk, "/try")
     for reply in REPLIES:

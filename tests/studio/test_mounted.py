@@ -97,7 +97,7 @@ def test_the_section_is_checked_like_the_rest_of_the_file(tmp_path: Path) -> Non
         (["tu-0123456789012345678"], "key is a text"),
     ],
 )
-def test_a_key_that_could_be_guessed_is_refused_wherever_it_is_written(
+def test_a_guessable_key_is_refused_wherever_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: Any, said: str
 ) -> None:
     monkeypatch.setenv("STUDIO_KEY", "abc")
@@ -125,7 +125,7 @@ def test_it_is_off_unless_the_file_has_a_section(tmp_path: Path) -> None:
             assert httpx.get(f"{gateway.url}{path}").json()["error"]["code"] == "not_found"
 
 
-def test_a_gateway_without_it_loads_nothing_of_it(tmp_path: Path) -> None:
+def test_a_gateway_without_the_studio_does_not_import_it(tmp_path: Path) -> None:
     assert faults(tmp_path) == []
     program = (
         "import sys\n"
@@ -142,7 +142,7 @@ def test_a_gateway_without_it_loads_nothing_of_it(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_keys_and_roles_follow_the_file(tmp_path: Path) -> None:
+def test_keys_and_roles_follow_changes_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "person.yaml").write_text("schema: {type: object}\n")
     (tmp_path / "access").touch()
 
@@ -192,7 +192,7 @@ def test_keys_and_roles_follow_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_a_person_can_sign_out_and_is_told_when_a_session_has_ended(browser: Any, tmp_path: Path) -> None:
+def test_a_user_can_sign_out_and_the_page_reports_an_ended_session(browser: Any, tmp_path: Path) -> None:
     assert faults(tmp_path, studio=section()) == []
     with running(load_config(tmp_path / "gateway.yaml"), studio=offer) as gateway:
         context = browser.new_context(viewport={"width": 400, "height": 800})
@@ -216,7 +216,7 @@ def test_a_person_can_sign_out_and_is_told_when_a_session_has_ended(browser: Any
         context.close()
 
 
-def test_its_own_file_stays_closed(tmp_path: Path) -> None:
+def test_the_gateways_own_file_cannot_be_read(tmp_path: Path) -> None:
     """The gateway's file may hold the keys of upstreams; no role of the studio sees it."""
     assert faults(tmp_path, studio=section()) == []
     label = tmp_path.resolve().name
@@ -236,7 +236,9 @@ def _cookie(served: Served, role: str = "editor") -> dict[str, str]:
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2", "--reload"), ("--server", "granian", "--workers", "2")])
-def test_every_server_offers_it_and_every_worker_knows_its_cookies(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_every_server_can_mount_the_studio_and_every_worker_accepts_its_cookies(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     with (
         ScriptedServer(then='{"name": "Ana", "age": 5}') as upstream,
         serving(tmp_path, configured(upstream.url, store="s.db", studio=section()), *options) as served,

@@ -86,7 +86,7 @@ def test_the_description_is_valid_and_complete(desk: Desk) -> None:
             assert each["x-right"] in ("read", "label", "edit")
 
 
-def test_fields_and_operations_are_described_as_in_their_source() -> None:
+def test_descriptions_of_fields_and_operations_match_the_source() -> None:
     described = document(TABLE)
     judge = described["paths"]["/api/judge"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert judge["properties"]["contract"]["description"] == "The text of a contract; empty: any JSON value."
@@ -104,7 +104,7 @@ def test_fields_and_operations_are_described_as_in_their_source() -> None:
     assert live.endswith("Needs the right to read.")
 
 
-def test_evidence_is_described_and_the_answers_fit(desk: Desk) -> None:
+def test_evidence_is_described_and_answers_match_the_description(desk: Desk) -> None:
     described = document(TABLE)
     assert (
         described["components"]["schemas"]["EvidenceRow"]["properties"]["span"]["description"]
@@ -156,13 +156,13 @@ def play(operation: Any, desk: Desk) -> None:
     send()
 
 
-def test_nothing_that_fits_the_description_breaks_the_studio(desk: Desk) -> None:
+def test_no_request_that_fits_the_description_breaks_the_studio(desk: Desk) -> None:
     for operation in schemathesis.openapi.from_dict(document(TABLE)).get_all_operations():
         play(operation.ok(), desk)
 
 
 @pytest.mark.parametrize("endpoint", TABLE, ids=lambda each: f"{each.method} {each.path}")
-def test_odd_values_are_refused_in_words(desk: Desk, endpoint: Any) -> None:
+def test_invalid_values_are_refused_with_a_message(desk: Desk, endpoint: Any) -> None:
     """Every field of every endpoint with every odd value, and valid values for the others."""
     fields = endpoint.takes.__struct_fields__ if endpoint.takes is not Nothing else ()
     usual = usual_values(desk, fields)

@@ -89,7 +89,9 @@ def demo(browser: Any) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize("name", PICTURES)
-def test_picture(name: str, demo: tuple[str, Any], browser: Any, root: Path, request: pytest.FixtureRequest) -> None:
+def test_the_picture_of_a_view_can_be_made(
+    name: str, demo: tuple[str, Any], browser: Any, root: Path, request: pytest.FixtureRequest
+) -> None:
     picture = PICTURES[name]
     address, kept = demo
     context = browser.new_context(

@@ -84,7 +84,7 @@ def by_name(desk: Desk) -> dict[str, Any]:
     return {row["run"]: row for row in desk.get("/runs")["runs"]}
 
 
-def test_the_numbers_are_those_of_status(desk: Desk, world: Path, run: Run) -> None:
+def test_the_numbers_equal_the_status_command(desk: Desk, world: Path, run: Run) -> None:
     rows = by_name(desk)
     assert {name: (row["kind"], row["state"]) for name, row in rows.items()} == {
         "runs/first": ("run", "done"), "runs/second": ("run", "done"), "runs/made": ("run", "ready"),
@@ -138,7 +138,7 @@ def test_failures_are_grouped_by_cause(desk: Desk) -> None:
     assert desk.get("/runs/causes", run="runs/second", step="then") == {"causes": [], "read": 0, "complete": True}
 
 
-def test_failures_are_grouped_on_where_the_last_look_stopped(
+def test_grouping_failures_continues_where_the_last_request_stopped(
     world: Path, tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = desk.get("/runs/causes", run="sifts/strict")
@@ -217,7 +217,7 @@ def test_a_unit_is_listed_with_its_own_fields(desk: Desk) -> None:
     assert json.loads(unit["value"]) == {"id": "u3", **json.loads(GOOD)}
 
 
-def test_a_sift_that_was_stopped_says_when(tmp_path: Path, served: Callable[..., Desk]) -> None:
+def test_a_stopped_sift_says_when_it_stopped(tmp_path: Path, served: Callable[..., Desk]) -> None:
     lines = [sifting.unit(f"s{number}") for number in range(40)]
     with pytest.raises(OutOfTime):
         sifting.run(tmp_path, lines, out="sift", range_size=400, time_limit=1e-9)
@@ -228,7 +228,7 @@ def test_a_sift_that_was_stopped_says_when(tmp_path: Path, served: Callable[...,
     assert row["updated"] >= row["started"] > 1000
 
 
-def test_one_unit_in_full(desk: Desk) -> None:
+def test_one_unit_is_shown_in_full(desk: Desk) -> None:
     row = desk.get("/runs/units", run="runs/first", kind="failed")["rows"][1]
     unit = desk.get("/runs/unit", run="runs/first", unit=row["unit"], at=row["at"])
     assert (unit["unit"], unit["state"], unit["step"], unit["prompt"]) == ("u1", "failed", "ask", "Say u1.")
@@ -321,7 +321,7 @@ def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, s
 
 
 @pytest.mark.usefixtures("to_the_end")
-def test_a_start_that_stops_at_once_says_why(tmp_path: Path, served: Callable[..., Desk]) -> None:
+def test_a_run_that_stops_immediately_says_why(tmp_path: Path, served: Callable[..., Desk]) -> None:
     go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), PipelineOptions(max_cost=0.0001))
     one_chunk = write_pipeline(
         tmp_path / "q", [asking("ask", SCORED)], [{"id": f"u{n}"} for n in range(12)], reply("ask", "*", WRONG), api=ONCE, chunk_size=12
@@ -375,7 +375,7 @@ def test_two_runs_are_compared(desk: Desk, run: Run, world: Path) -> None:
     assert refused["result"]["only_in_a"]["units"] == 6, "nothing of the other is judged yet"
 
 
-def test_rights_and_tenants(world: Path, served: Callable[..., Desk]) -> None:
+def test_rights_and_tenants_limit_what_is_shown(world: Path, served: Callable[..., Desk]) -> None:
     reader = served(role="reader", folders=(world / "runs",))
     for what in ("retry", "resume", "pause", "kill"):
         assert reader.client.post(f"/runs/{what}", json={"run": "runs/first"}).status_code == 403
@@ -447,7 +447,7 @@ BROKEN: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.spec("X21")
-def test_a_run_that_is_broken_says_so(world: Path, tmp_path: Path, served: Callable[..., Desk]) -> None:
+def test_a_broken_run_is_reported(world: Path, tmp_path: Path, served: Callable[..., Desk]) -> None:
     for number, breaks in enumerate(BROKEN.values()):
         breaks(Path(shutil.copytree(world / "runs" / "first", tmp_path / "runs" / f"b{number}")))
     for name, text in {"list": "[]", "odd": '{"counts": {}}', "deep": "[" * 100_000}.items():
@@ -516,7 +516,7 @@ def test_a_journal_is_read_once(world: Path, tmp_path: Path, monkeypatch: pytest
         assert state.number == 2
 
 
-def test_a_record_that_is_written_during_a_look_is_not_damage(
+def test_a_record_written_during_reading_is_not_damage(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = (world / "runs" / "first" / JOURNAL).read_bytes().splitlines(keepends=True)
@@ -686,7 +686,7 @@ def test_the_page_follows_a_run_and_compares_two(
 
 
 @pytest.mark.needs("browser")
-def test_the_list_follows_what_others_do(
+def test_the_list_follows_changes_by_others(
     world: Path, tmp_path: Path, served: Callable[..., Desk], look: Callable[..., Any]
 ) -> None:
     (tmp_path / "runs").mkdir()

@@ -56,7 +56,7 @@ def type_over(tab: Any, place: str, text: str) -> None:
     tab.keyboard.insert_text(text)
 
 
-def test_a_first_visit_shows_a_judged_example_and_typing_judges_anew(served: Any, look: Any) -> None:
+def test_a_first_visit_shows_a_judged_example_and_typing_judges_again(served: Any, look: Any) -> None:
     desk = served()
     tab = look(desk, "/")
     expect(headline(tab)).to_have_text("Refused")
@@ -90,7 +90,7 @@ def test_a_first_visit_shows_a_judged_example_and_typing_judges_anew(served: Any
     expect(headline(tab)).to_be_visible()
 
 
-def test_marks_and_rows_choose_each_other(served: Any, look: Any) -> None:
+def test_marks_and_rows_select_each_other(served: Any, look: Any) -> None:
     tab = look(served(), shared())
     expect(headline(tab)).to_have_text("Refused")
     rows = tab.locator("#try-verdict .fact")
@@ -137,7 +137,7 @@ def test_marks_and_rows_choose_each_other(served: Any, look: Any) -> None:
     expect(contract).not_to_be_focused()
 
 
-def test_every_tab_shows_what_it_says(served: Any, look: Any) -> None:
+def test_every_tab_shows_its_content(served: Any, look: Any) -> None:
     tab = look(served(), shared(contract=CONTRACT + "examples:\n  - {reply: '{}', gives: [V002]}\n"))
     expect(headline(tab)).to_have_text("Refused")
     tab.get_by_role("tab", name="Diff").click()
@@ -234,7 +234,7 @@ def test_contract_files_are_opened_and_saved_by_editors_only(served: Any, look: 
     message(reader, "Your key cannot save contracts.")
 
 
-def test_a_link_holds_reply_contract_and_state(served: Any, look: Any) -> None:
+def test_a_link_contains_reply_contract_and_state(served: Any, look: Any) -> None:
     desk = served()
     salon = (Path(__file__).parents[2] / "examples" / "contracts" / "salon.yaml").read_text()
     tab = look(desk, shared("Tu cita ha sido confirmada. 😀\r\n\ud83d", salon, state="SLOT_SELECTION"))
@@ -373,7 +373,7 @@ def test_files_are_dropped_and_huge_texts_refused_before_they_freeze_the_page(se
     assert tab.evaluate("document.querySelectorAll('*').length") < 2_000
 
 
-def test_an_old_verdict_is_never_shown_as_the_new_one(served: Any, look: Any) -> None:
+def test_an_old_verdict_is_never_shown_as_current(served: Any, look: Any) -> None:
     tab = look(served(), shared(), fails=("/api/judge",))
     expect(headline(tab)).to_have_text("Refused")
     held: list[Any] = []
@@ -422,7 +422,7 @@ def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: 
     assert axe(tab) == []
 
 
-def test_nothing_that_was_typed_or_opened_is_lost_by_a_reload(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_reload_loses_nothing_that_was_typed_or_opened(served: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "person.yaml").write_text(CONTRACT)
     name = f"{tmp_path.name}/person.yaml"
     reply, contract = '{"name": "Bo", "age": 3, "role": "writer"}', "schema: {type: integer}\n"
@@ -474,7 +474,7 @@ def test_saving_keeps_the_state_and_the_context(served: Any, look: Any, tmp_path
     expect(tab.get_by_label("Context")).to_have_value('{"data": {"a": 1}}')
 
 
-def test_undo_outlives_a_look_at_another_tab_and_another_view(served: Any, look: Any) -> None:
+def test_undo_survives_opening_another_tab_or_view(served: Any, look: Any) -> None:
     tab = look(served(), shared())
     expect(headline(tab)).to_have_text("Refused")
     for place, other, own in [("contract", "As prompt", "YAML"), ("reply", "Diff", "Marked")]:
@@ -504,7 +504,7 @@ def test_undo_outlives_a_look_at_another_tab_and_another_view(served: Any, look:
     expect(content).to_have_text("mine")
 
 
-def test_a_contract_can_be_given_the_context_that_it_asks_for(served: Any, look: Any) -> None:
+def test_a_context_can_be_given_to_a_contract_that_needs_it(served: Any, look: Any) -> None:
     asks = "schema: {properties: {hp: {type: integer}}}\nrules: [hp <= max_hp]\ninput: [max_hp]\n"
     tab = look(served(), shared('{"hp": 12}', asks))
     tab.get_by_label("Context").fill('{"input": {"max_hp": 10}}')
@@ -516,7 +516,7 @@ def test_a_contract_can_be_given_the_context_that_it_asks_for(served: Any, look:
     expect(other.get_by_label("State").locator("option:checked")).to_have_text("ASK (start)")
 
 
-def test_a_replay_goes_by_whole_characters(served: Any, look: Any) -> None:
+def test_a_replay_advances_by_whole_characters(served: Any, look: Any) -> None:
     tab = look(served(), shared('{"a": "x😀y"}', "schema: true\n"))
     expect(headline(tab)).to_have_text("Accepted")
     slider = tab.get_by_role("slider")
@@ -533,7 +533,7 @@ def test_a_replay_goes_by_whole_characters(served: Any, look: Any) -> None:
     expect(tab.locator(".stream")).to_contain_text("8 / 13")
 
 
-def test_files_that_are_not_utf_8_are_read_or_refused_with_words(served: Any, look: Any) -> None:
+def test_files_that_are_not_utf8_are_read_or_refused_with_a_message(served: Any, look: Any) -> None:
     drop = """([place, bytes, name]) => {
       const data = new DataTransfer();
       data.items.add(new File([new Uint8Array(bytes)], name));
@@ -563,7 +563,7 @@ def test_files_that_are_not_utf_8_are_read_or_refused_with_words(served: Any, lo
     expect(content).to_have_text('"caf\ufffd"')
 
 
-def test_the_text_of_a_response_stays_while_its_contract_is_typed(served: Any, look: Any) -> None:
+def test_the_text_of_a_response_stays_during_typing_of_the_contract(served: Any, look: Any) -> None:
     body = {"object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": REPLY}}]}  # fmt: skip
     tab = look(served(), shared(json.dumps(body)), fails=("/api/judge",))
     expect(tab.locator("#try-reply .remark")).to_contain_text("openai")
@@ -588,7 +588,7 @@ def test_the_text_of_a_response_stays_while_its_contract_is_typed(served: Any, l
     expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
 
 
-def test_a_studio_that_comes_back_judges_again_and_a_session_that_ended_can_be_renewed(served: Any, look: Any) -> None:
+def test_judging_continues_after_a_restart_and_an_ended_session_can_be_renewed(served: Any, look: Any) -> None:
     desk = served()
     tab = look(desk, shared(), fails=("/api/",))
     expect(headline(tab)).to_have_text("Refused")
@@ -606,7 +606,7 @@ def test_a_studio_that_comes_back_judges_again_and_a_session_that_ended_can_be_r
     expect(headline(tab)).to_have_text("Refused")
 
 
-def test_a_fault_in_a_file_that_is_extended_leads_to_that_file(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_fault_in_an_extended_file_leads_to_that_file(served: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("# the base\n\n\nschema: {type: objekt}\n")
     (tmp_path / "own.yaml").write_text("extends: base.yaml\nname: own\n")
     tab = look(served(folders=(tmp_path,)), f"/try?file={tmp_path.name}/own.yaml")

@@ -32,9 +32,7 @@ def button(tab: Any, name: str) -> Any:
     return tab.get_by_role("button", name=name, exact=True)
 
 
-def test_a_suggestion_is_applied_and_the_next_run_sees_what_is_left(
-    served: Any, look: Any, support: SupportDesk
-) -> None:
+def test_a_suggestion_is_applied_and_the_next_run_sees_the_rest(served: Any, look: Any, support: SupportDesk) -> None:
     before = support.text
     tab = opened(served, look, support)
     expect(tab).to_have_url(re.compile(r"file=contracts%2Ftriage\.yaml"))
@@ -65,7 +63,9 @@ def test_a_suggestion_is_applied_and_the_next_run_sees_what_is_left(
     see(cards.first, "allow the value")
 
 
-def test_several_are_applied_at_once_without_examples(served: Any, look: Any, support: SupportDesk) -> None:
+def test_several_suggestions_are_applied_together_without_examples(
+    served: Any, look: Any, support: SupportDesk
+) -> None:
     tab = opened(served, look, support, f"/tune?file={FILE}")
     button(tab, "Apply all 2…").click()
     tab.get_by_label(re.compile("Add the deciding replies")).uncheck()
@@ -97,7 +97,9 @@ def test_a_file_that_has_changed_is_not_overwritten(served: Any, look: Any, supp
     assert support.text == changed
 
 
-def test_without_labels_without_a_store_and_without_the_right(served: Any, look: Any, tmp_path: Path) -> None:
+def test_missing_labels_a_missing_store_and_missing_rights_are_explained(
+    served: Any, look: Any, tmp_path: Path
+) -> None:
     support = make_desk(tmp_path, labels=0, replies=120)
     tab = opened(served, look, support, role="reader", width=400, dark=True)
     see(tab.locator(".suggestions"), "Nobody has labelled a reply of this contract yet")
@@ -119,13 +121,13 @@ def test_without_labels_without_a_store_and_without_the_right(served: Any, look:
     see(tab.locator("main"), "There is no contract file in the studio's folders")
 
 
-def test_who_may_not_edit_sees_suggestions(served: Any, look: Any, support: SupportDesk) -> None:
+def test_a_user_who_may_not_edit_sees_suggestions(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, role="labeller")
     see(tab.locator(".suggestion").first, "Your key may not edit files.")
     assert button(tab, "Apply…").count() == 0
 
 
-def test_several_contracts_are_listed_with_what_there_is_to_learn_from(
+def test_several_contracts_are_listed_with_their_numbers_of_labels(
     served: Any, look: Any, support: SupportDesk
 ) -> None:
     """Contracts with labels first; each row links to its suggestions."""

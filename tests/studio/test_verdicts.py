@@ -67,7 +67,7 @@ def refusal(desk: Desk, path: str, body: Any = None) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["message"]
 
 
-def test_pages_follow_each_other_and_counts_agree(desk: Desk, ids: list[str]) -> None:
+def test_pages_are_consecutive_and_counts_agree(desk: Desk, ids: list[str]) -> None:
     for filters in (
         {},
         {"ok": False},
@@ -96,7 +96,7 @@ def test_pages_follow_each_other_and_counts_agree(desk: Desk, ids: list[str]) ->
     assert desk.get("/verdicts/times", state="ASKING")["hours"] is None
 
 
-def test_one_verdict_in_full(desk: Desk, ids: list[str]) -> None:
+def test_one_verdict_is_shown_in_full(desk: Desk, ids: list[str]) -> None:
     refused = desk.get("/verdicts", rule="grown up")["rows"][0]
     found = desk.get(f"/verdicts/{refused['id']}")
     assert found["row"] == refused
@@ -118,7 +118,7 @@ def test_one_verdict_in_full(desk: Desk, ids: list[str]) -> None:
     assert ids
 
 
-def test_the_file_has_changed_since(desk: Desk, folder: Path, ids: list[str]) -> None:
+def test_a_contract_file_changed_since_the_verdict_is_reported(desk: Desk, folder: Path, ids: list[str]) -> None:
     (folder / "person.yaml").write_text(PERSON_FILE.replace("18", "5"))
     refused = desk.get("/verdicts", rule="grown up")["rows"][0]["id"]
     assert desk.get(f"/verdicts/{refused}")["contract"]["current"] is False
@@ -129,7 +129,7 @@ def test_the_file_has_changed_since(desk: Desk, folder: Path, ids: list[str]) ->
     assert ids
 
 
-def test_what_is_not_there_says_why(served: Any, tmp_path: Path) -> None:
+def test_missing_data_is_explained(served: Any, tmp_path: Path) -> None:
     contract = Contract(schema=True, name="any")
     with open_store(tmp_path / "none.db", redaction=Redaction(bodies="none")) as store:
         made = store.record_verdict(contract.check("no"), contract="any")
@@ -156,7 +156,7 @@ def test_what_is_not_there_says_why(served: Any, tmp_path: Path) -> None:
     assert refusal(served(), "/verdicts")[0] == 404
 
 
-def test_labels_are_stored_by_name_and_undone(desk: Desk, ids: list[str]) -> None:
+def test_labels_are_stored_with_a_name_and_can_be_undone(desk: Desk, ids: list[str]) -> None:
     first, second = ids[:2]
     given = desk.post("/labels", {"items": [{"verdict": first, "outcome": "right"}]})["items"]
     changed = desk.post("/labels", {"items": [{"verdict": first, "outcome": "wrong", "note": "no", "drawn": "uncertain"}, {"verdict": second, "outcome": "right", "subject": "rule:grown up"}]})["items"]  # fmt: skip
@@ -187,7 +187,7 @@ def test_labels_are_stored_by_name_and_undone(desk: Desk, ids: list[str]) -> Non
     assert desk.get("/verdicts/counts")["facets"]["label"] == []
 
 
-def test_undo_leaves_what_was_changed_since(desk: Desk, ids: list[str]) -> None:
+def test_undo_keeps_later_changes(desk: Desk, ids: list[str]) -> None:
     """As in another tab of the same person."""
     one = [{"verdict": ids[0], "outcome": "right"}]
     first = desk.post("/labels", {"items": one})["items"]
@@ -201,7 +201,7 @@ def test_undo_leaves_what_was_changed_since(desk: Desk, ids: list[str]) -> None:
     assert desk.get("/verdicts", labelled=True)["rows"] == []
 
 
-def test_of_very_many_attempts_those_around_are_shown(served: Any, tmp_path: Path) -> None:
+def test_the_nearest_of_very_many_attempts_are_shown(served: Any, tmp_path: Path) -> None:
     contract = Contract(schema=True, name="any")
     now = iter(range(1_700_000_000_000_000, 10**18))
     with open_store(tmp_path / "many.db", clock=lambda: next(now)) as store:
@@ -226,7 +226,7 @@ def test_only_a_labeller_may_label(served: Any, tmp_path: Path, ids: list[str]) 
     assert reader.get("/queue")["entries"]
 
 
-def test_the_queue_is_that_of_the_command(desk: Desk, tmp_path: Path, ids: list[str]) -> None:
+def test_the_queue_equals_the_queue_of_the_command(desk: Desk, tmp_path: Path, ids: list[str]) -> None:
     from trueup.labelling.queue import queue
     from trueup.material.sources import cases
 
@@ -276,7 +276,7 @@ def test_a_key_with_a_tenant_sees_nothing_of_others(served: Any, tmp_path: Path,
 
 @pytest.mark.needs("browser")
 @pytest.mark.spec("X21", "X22")
-def test_hostile_texts_stay_texts_in_every_column(served: Any, look: Any, tmp_path: Path) -> None:
+def test_hostile_texts_stay_text_in_every_column(served: Any, look: Any, tmp_path: Path) -> None:
     plain = HOSTILE.rstrip("\ud800\x00")
     contract = Contract(schema=True, rules=[{"name": plain, "expr": "false"}], name=plain)
     names = {
@@ -317,7 +317,7 @@ def rows_shown(tab: Any) -> list[str]:
 
 
 @pytest.mark.needs("browser")
-def test_the_page_by_keyboard_alone(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_the_page_works_by_keyboard_alone(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, "/verdicts")
     body = tab.locator("body")
     tab.wait_for_selector(".grid .tr:not(.th)")
@@ -393,7 +393,9 @@ def wait_until(tab: Any, is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_the_queue_by_keyboard_and_a_label_that_cannot_be_stored(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_the_queue_works_by_keyboard_and_reports_a_label_that_cannot_be_stored(
+    desk: Desk, look: Any, ids: list[str]
+) -> None:
     tab = look(desk, "/verdicts?queue=1&ok=false", fails=("/api/labels",))
     body = tab.locator("body")
     tab.wait_for_selector(".verdict[data-id]")
@@ -427,7 +429,7 @@ def test_the_queue_by_keyboard_and_a_label_that_cannot_be_stored(desk: Desk, loo
 
 
 @pytest.mark.needs("browser")
-def test_who_passes_one_over_gets_it_last(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_a_skipped_verdict_comes_last(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, "/verdicts?queue=1&ok=false")
     tab.wait_for_selector(".verdict[data-id]")
     passed = tab.get_attribute(".verdict", "data-id")
@@ -447,7 +449,7 @@ def test_who_passes_one_over_gets_it_last(desk: Desk, look: Any, ids: list[str])
 
 
 @pytest.mark.needs("browser")
-def test_a_skip_takes_back_no_answer(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_a_skip_removes_no_label(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, f"/verdicts/{ids[0]}")
     tab.wait_for_selector(".verdict[data-id]")
     for name in ("Right r", "Skip x"):
@@ -461,7 +463,7 @@ def test_a_skip_takes_back_no_answer(desk: Desk, look: Any, ids: list[str]) -> N
 
 
 @pytest.mark.needs("browser")
-def test_who_leaves_before_a_label_is_stored_is_asked(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_leaving_before_a_label_is_stored_asks_for_confirmation(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, "/verdicts")
     tab.wait_for_selector(".grid .tr:not(.th)")
     leave = "() => dispatchEvent(new Event('beforeunload', {cancelable: true}))"
@@ -478,7 +480,7 @@ def test_who_leaves_before_a_label_is_stored_is_asked(desk: Desk, look: Any, ids
 
 
 @pytest.mark.needs("browser")
-def test_a_verdict_that_the_list_does_not_hold_is_labelled_by_key(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_verdict_outside_the_list_can_be_labelled_by_key(served: Any, look: Any, tmp_path: Path) -> None:
     made = fill(tmp_path / "long.db", Contract(schema=True, name="any"), 250)
     desk = served(store=str(tmp_path / "long.db"))
     tab = look(desk, f"/verdicts/{made[-1]}")
@@ -490,7 +492,7 @@ def test_a_verdict_that_the_list_does_not_hold_is_labelled_by_key(served: Any, l
 
 
 @pytest.mark.needs("browser")
-def test_letters_typed_while_answers_come_are_kept(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_letters_typed_while_answers_arrive_are_kept(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, "/verdicts")
     tab.wait_for_selector("[data-rows=ready][data-counts=ready]")
     tab.locator("body").press("/")
@@ -512,7 +514,7 @@ def test_letters_typed_while_answers_come_are_kept(desk: Desk, look: Any, ids: l
 
 
 @pytest.mark.needs("browser")
-def test_the_list_can_be_tried_again_and_asks_for_each_number_once(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_the_list_can_be_retried_and_requests_each_number_once(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, "/live", fails=("/api/verdicts?",))
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url.partition("/api")[2]))
@@ -528,7 +530,7 @@ def test_the_list_can_be_tried_again_and_asks_for_each_number_once(desk: Desk, l
 
 
 @pytest.mark.needs("browser")
-def test_a_search_to_its_end_says_how_many_fit(
+def test_a_completed_search_says_how_many_match(
     desk: Desk, look: Any, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts that had no time are lower bounds; the loaded rows give more."""
@@ -541,7 +543,7 @@ def test_a_search_to_its_end_says_how_many_fit(
 
 
 @pytest.mark.needs("browser")
-def test_new_verdicts_are_offered_and_move_nothing(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_new_verdicts_are_offered_without_moving_the_list(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, "/verdicts")
     tab.wait_for_selector(".grid .tr:not(.th)")
     tab.locator("body").press("j")
@@ -555,7 +557,7 @@ def test_new_verdicts_are_offered_and_move_nothing(desk: Desk, look: Any, ids: l
 
 
 @pytest.mark.needs("browser")
-def test_a_long_list_is_scrolled_through_in_few_nodes(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_long_list_is_scrolled_with_few_nodes(served: Any, look: Any, tmp_path: Path) -> None:
     contract = Contract(schema=True, name="any")
     judged = contract.check("{}")
     with open_store(tmp_path / "long.db") as store:
@@ -586,7 +588,9 @@ def test_a_long_list_is_scrolled_through_in_few_nodes(served: Any, look: Any, tm
 
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (1440, True)])
-def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: Path, width: int, *, dark: bool) -> None:
+def test_every_state_of_the_page_is_readable(
+    served: Any, look: Any, desk: Desk, tmp_path: Path, width: int, *, dark: bool
+) -> None:
     open_store(tmp_path / "empty.db").close()
     refused = desk.get("/verdicts", ok=False)["rows"][0]["id"]
     views: list[tuple[Desk, dict[str, str]]] = [
@@ -614,7 +618,7 @@ def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: P
 
 
 @pytest.mark.needs("browser")
-def test_a_menu_stays_inside_of_its_panel(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_a_menu_stays_inside_its_panel(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, f"/verdicts?open={ids[0]}", width=1280)
     tab.wait_for_selector("[data-counts=ready]")
     for facet in ("Time", "Contract", "Model", "Label"):
@@ -630,7 +634,7 @@ def test_a_menu_stays_inside_of_its_panel(desk: Desk, look: Any, ids: list[str])
 
 
 @pytest.mark.needs("browser")
-def test_a_link_from_a_wide_screen_shows_its_verdict_on_a_narrow_one(desk: Desk, look: Any, ids: list[str]) -> None:
+def test_a_link_from_a_wide_screen_shows_its_verdict_on_a_narrow_screen(desk: Desk, look: Any, ids: list[str]) -> None:
     tab = look(desk, f"/verdicts?open={ids[1]}", width=400, height=800)
     tab.wait_for_selector(f'.verdict[data-id="{ids[1]}"]')
     assert tab.locator(".verdict .judge").bounding_box()["y"] < 800
@@ -640,7 +644,7 @@ def test_a_link_from_a_wide_screen_shows_its_verdict_on_a_narrow_one(desk: Desk,
 
 
 @pytest.mark.needs("browser")
-def test_a_cut_reply_begins_where_its_script_begins(served: Any, look: Any, tmp_path: Path) -> None:
+def test_a_truncated_reply_has_the_direction_of_its_script(served: Any, look: Any, tmp_path: Path) -> None:
     with open_store(tmp_path / "rtl.db") as store:
         store.record_verdict(Contract(reply=True).check("مرحبا بالعالم " * 40), model="m")
         store.record_verdict(Contract(reply=True).check("Hello, world. " * 40), model="m")

@@ -24,7 +24,7 @@ def run(
 
 
 @pytest.mark.spec("X37")
-def test_what_is_sent_does_not_grow_with_the_attempts() -> None:
+def test_requests_do_not_grow_with_the_attempts() -> None:
     long = '{"name": "' + "x" * 50_000 + '", "age": "old"}'
     _, model, _ = run([long], "Who? " + "y" * 1000, repairs=6, same_fault=9, attempts=9)
     sizes = [len(str(seen["messages"])) for seen in model.seen]
@@ -35,7 +35,7 @@ def test_what_is_sent_does_not_grow_with_the_attempts() -> None:
 
 @pytest.mark.spec("X37")
 @pytest.mark.parametrize("failure", [CallFailure("busy", "rate", 429), CallFailure("down", "transient", 500)])
-def test_a_provider_that_is_down_is_not_stormed(failure: CallFailure) -> None:
+def test_a_provider_that_is_down_is_not_flooded(failure: CallFailure) -> None:
     _, model, clock = run([failure], deadline=300.0)
     assert clock.time < 300.0
     assert len(model.seen) <= 18
@@ -46,7 +46,7 @@ def test_a_provider_that_is_down_is_not_stormed(failure: CallFailure) -> None:
 
 
 @pytest.mark.spec("X37")
-def test_every_kind_of_trouble_at_once_stays_within_the_attempts() -> None:
+def test_all_kinds_of_failures_together_stay_within_the_attempts() -> None:
     trouble = [
         CallFailure("down", "transient", 500), '{"name": 1}', "", "prose", CallFailure("no mode", "mode", 400), '{"age": "x"}',
     ]  # fmt: skip
@@ -56,7 +56,7 @@ def test_every_kind_of_trouble_at_once_stays_within_the_attempts() -> None:
 
 
 @pytest.mark.spec("X43")
-def test_instructions_in_a_quoted_reply_stay_data_and_tools_unchanged() -> None:
+def test_instructions_in_a_quoted_reply_stay_data_and_change_no_tools() -> None:
     def ping(host: str) -> str:
         return host
 

@@ -77,7 +77,7 @@ def test_no_depth_crashes_a_check(shape: str, depth: int) -> None:
 @pytest.mark.spec("X1")
 @pytest.mark.parametrize("depth", [501, 50_000, 1_000_000])
 @pytest.mark.parametrize("shape", ["lists", "objects", "both"])
-def test_too_deep_is_a_finding(shape: str, depth: int) -> None:
+def test_nesting_that_is_too_deep_is_a_finding(shape: str, depth: int) -> None:
     opener, closer, _ = SHAPES[shape]
     done = run(
         f"""
@@ -95,7 +95,7 @@ def test_too_deep_is_a_finding(shape: str, depth: int) -> None:
 
 
 @pytest.mark.spec("X1")
-def test_deep_values_survive_being_told_and_compared() -> None:
+def test_deep_values_can_be_reported_and_compared() -> None:
     done = run(
         """
         import json

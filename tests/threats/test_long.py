@@ -37,7 +37,7 @@ def written(kind: str, place: str, answer: str, size: int) -> str:
 @pytest.mark.spec("X2")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", LINES)
-def test_a_call_is_found_wherever_it_stands(kind: str, place: str) -> None:
+def test_a_call_is_found_at_any_position(kind: str, place: str) -> None:
     verdict = Contract(tools=TOOLS).check(written(kind, place, CALL, 300_000))
     assert [(call.name, call.args) for call in verdict.calls] == [("book", {"day": "Monday"})]
     assert verdict.ok
@@ -47,7 +47,7 @@ def test_a_call_is_found_wherever_it_stands(kind: str, place: str) -> None:
 @pytest.mark.parametrize("tools", [None, TOOLS], ids=["schema", "schema and tools"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", ["prose", "log", "source code"])
-def test_a_value_is_found_wherever_it_stands(kind: str, place: str, tools: Any) -> None:
+def test_a_value_is_found_at_any_position(kind: str, place: str, tools: Any) -> None:
     verdict = Contract(SCHEMA, tools=tools).check(written(kind, place, VALUE, 150_000))
     assert verdict.data == {"name": "Ana", "total": 12.5}
     assert verdict.ok
@@ -60,7 +60,7 @@ def test_source_code_of_a_megabyte_hides_no_call() -> None:
 
 
 @pytest.mark.spec("X2")
-def test_broken_values_by_the_megabyte_are_given_up() -> None:
+def test_megabytes_of_broken_values_are_abandoned() -> None:
     torn = "{a b c, [x y: } z\n" * 10 + '{"name": "book", "arguments": {"day": ' + "q " * 400 + "\n"
     verdict = Contract(tools=TOOLS).check(torn * 4_000)
     assert [(f.code, f.data["what"]) for f in verdict.errors] == [("L003", "letters of broken values")]

@@ -138,7 +138,7 @@ def test_warnings_and_fixes_of_a_unit_are_shown(noted: Path) -> None:
     assert "short after once upon" in text
 
 
-def test_an_error_page_is_shown_where_there_was_no_reply(noted: Path) -> None:
+def test_an_error_page_is_shown_if_there_was_no_reply(noted: Path) -> None:
     unit = unit_at(noted, "tell", next(row for row in units_at(noted, "tell") if row.id == "b"))
     text = unit_text(unit).plain
     assert unit.replies == ()
@@ -195,7 +195,7 @@ def test_a_retry_that_would_do_nothing_says_why_and_does_not_ask(folder: Path) -
     drive(app, steps)
 
 
-def test_pausing_what_does_not_run_is_said(folder: Path) -> None:
+def test_pausing_a_run_that_is_not_running_is_reported(folder: Path) -> None:
     app = RunsApp(folder / "first")
 
     async def steps(pilot: Any) -> None:
@@ -230,7 +230,7 @@ def test_a_damaged_run_is_shown_as_such(folder: Path) -> None:
 
 
 @pytest.mark.spec("X19", "X20")
-def test_terminal_codes_and_markup_in_replies_are_letters(folder: Path) -> None:
+def test_terminal_codes_and_markup_in_replies_are_shown_as_text(folder: Path) -> None:
     hostile = "\x1b]52;c;eA==\x07[/foo][bold red]x[/]\x1b[2J\u202e"
     for file in (folder / "first" / "chunks").rglob("speak_failures.jsonl"):
         text = file.read_text("utf-8")
@@ -258,7 +258,7 @@ def test_runs_are_listed_newest_first(folder: Path, tmp_path: Path) -> None:
     assert runs_at(tmp_path / "nowhere") == []
 
 
-def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
+def test_the_search_line_is_hidden_until_requested(folder: Path) -> None:
     app = RunsApp(folder / "first")
 
     async def steps(pilot: Any) -> None:
@@ -271,7 +271,7 @@ def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
 
 
 @pytest.mark.spec("B20")
-def test_revalidate_shows_what_flips_and_applies_it_when_asked_to(folder: Path, tmp_path: Path) -> None:
+def test_revalidate_shows_what_flips_and_applies_it_on_request(folder: Path, tmp_path: Path) -> None:
     changed = Path(shutil.copytree(PIPELINES / "npc_dialogue", tmp_path / "changed"))
     schema = changed / "schemas" / "speak.json"
     schema.write_text(schema.read_text("utf-8").replace('"nervous"', '"nervous", "worried"'), "utf-8")

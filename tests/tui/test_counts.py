@@ -56,7 +56,7 @@ def test_a_row_of_codes_opens_the_units_that_it_counts(made: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "deleted", "no record"])
 @pytest.mark.parametrize(("file", "lost"), [("ask_validated.jsonl", 4), ("ask_failures.jsonl", 1)])
-def test_units_that_cannot_be_read_are_missed(made: Path, damage: str, file: str, lost: int) -> None:
+def test_unreadable_units_are_counted_as_missing(made: Path, damage: str, file: str, lost: int) -> None:
     assert page_at(made, Query("ask")).fault == ""
     path = made / "chunks" / "chunk_000" / file
     if damage == "deleted":
@@ -69,7 +69,7 @@ def test_units_that_cannot_be_read_are_missed(made: Path, damage: str, file: str
     assert page.fault == f"chunks/chunk_000/{file}: {units} cannot be read; try `trueup repair {made}`"
 
 
-def test_what_is_missed_is_said_on_a_narrow_screen(made: Path) -> None:
+def test_missing_units_are_reported_on_a_narrow_screen(made: Path) -> None:
     (made / "chunks" / "chunk_000" / "ask_failures.jsonl").write_bytes(b"")
     app = RunsApp(made)
 
@@ -83,7 +83,7 @@ def test_what_is_missed_is_said_on_a_narrow_screen(made: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"answer": "\ud83d"}', '```json\n{"answer": "fine"}\n```\ud83d', "\ud83d"])
-def test_a_unit_with_half_a_character_is_listed(tmp_path: Path, text: str) -> None:
+def test_a_unit_with_half_a_surrogate_pair_is_listed(tmp_path: Path, text: str) -> None:
     """Half a surrogate pair: a model may write it, and a strict reader of JSON refuses the line."""
     replies = [row for unit in "abc" for row in reply("ask", unit, *[GOOD if unit == "b" else text] * 3)]
     ran = run_pipeline(write_pipeline(tmp_path / "p", [asking("ask")], replies=replies), tmp_path / "one")
@@ -95,7 +95,7 @@ def test_a_unit_with_half_a_character_is_listed(tmp_path: Path, text: str) -> No
     assert sorted((*valid, *failed)) == ["a", "b", "c"]
 
 
-def test_a_reply_is_not_called_something_else_if_its_record_is_damaged(made: Path) -> None:
+def test_a_reply_with_a_damaged_record_is_still_shown_as_a_reply(made: Path) -> None:
     results = made / "chunks" / "chunk_000" / "ask_results.jsonl"
     results.write_bytes(b'{"half\n' + results.read_bytes())
     text = unit_text(unit_at(made, "ask", UnitRow("a", "chunk_000", "failed"))).plain
@@ -105,7 +105,7 @@ def test_a_reply_is_not_called_something_else_if_its_record_is_damaged(made: Pat
     assert "in place of a reply" not in text
 
 
-def test_a_judged_unit_without_its_record_is_not_called_open(made: Path) -> None:
+def test_a_judged_unit_without_its_record_is_not_shown_as_open(made: Path) -> None:
     failures = made / "chunks" / "chunk_000" / "ask_failures.jsonl"
     failures.write_bytes(b'{"half\n' + failures.read_bytes())
     text = unit_text(unit_at(made, "ask", UnitRow("a", "chunk_000", "failed"))).plain
@@ -132,7 +132,7 @@ def test_the_footer_names_only_keys_that_do_something(made: Path) -> None:
     drive(app, steps, (60, 20))
 
 
-def test_what_is_too_long_to_show_says_how_much_is_left_out() -> None:
+def test_text_that_is_too_long_to_show_says_how_much_is_left_out() -> None:
     long = {"text": "x" * 30_000}
     said = json.dumps(long)
     unit = UnitDetails(

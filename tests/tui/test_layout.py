@@ -60,7 +60,7 @@ def test_the_list_of_runs_fits(made: Path, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("room", "wanted"), [(58, {"failed", "left"}), (78, {"failed", "left", "done", "cost"})])
-def test_one_long_name_does_not_push_the_numbers_of_all_runs_out(room: int, wanted: set[str]) -> None:
+def test_one_long_name_does_not_push_the_numbers_off_the_screen(room: int, wanted: set[str]) -> None:
     """The name shrinks as long as it stays distinguishable."""
     widths = [len(column.name) + 2 for column in COLUMNS]
     shown_at, cut = fitting(COLUMNS, [70, *widths[1:]], room)
@@ -130,7 +130,7 @@ def test_a_question_fits(made: Path, tmp_path: Path, size: tuple[int, int]) -> N
 
 
 @pytest.mark.parametrize("way", ["key", "click"])
-def test_lists_are_sorted_by_key_and_by_click_and_stay_so(tmp_path: Path, way: str) -> None:
+def test_lists_are_sorted_by_key_and_by_click_and_stay_sorted(tmp_path: Path, way: str) -> None:
     for number, name in enumerate(("b", "c", "a")):
         items = [{"id": f"{name}{at}"} for at in range(3 - number)]
         rows = reply("ask", "*", GOOD)
@@ -185,7 +185,7 @@ def test_columns_of_one_run_are_sorted_too(made: Path) -> None:
     drive(app, steps)
 
 
-def test_a_window_that_changes_its_size_is_filled_again(made: Path) -> None:
+def test_a_resized_window_is_filled_again(made: Path) -> None:
     app = RunsApp(made)
 
     async def steps(pilot: Any) -> None:

@@ -60,7 +60,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("order", ["", "unit", "state", "codes", "chunk"])
 @pytest.mark.parametrize("down", [False, True])
-def test_every_page_together_is_every_unit_once_in_order(run: Path, order: str, *, down: bool) -> None:
+def test_all_pages_together_are_every_unit_once_in_order(run: Path, order: str, *, down: bool) -> None:
     query = Query("ask", order=order, down=down and bool(order))
     whole = page_at(run, query, size=10_000).rows
     assert len({row.id for row in whole}) == len(whole) == 1050
@@ -71,7 +71,7 @@ def test_every_page_together_is_every_unit_once_in_order(run: Path, order: str, 
         assert ids == sorted(ids, reverse=down)
 
 
-def test_pages_of_what_was_asked_for(run: Path) -> None:
+def test_pages_contain_only_the_requested_units(run: Path) -> None:
     assert len(walk(run, Query("ask", "failed"), size=7)) == 80
     assert {row.state for row in walk(run, Query("ask", "open"))} == {"waiting"}
     assert len(walk(run, Query("ask", "valid", text="UNIT0000"))) == 90
@@ -107,7 +107,7 @@ def test_many_units_are_shown_a_page_at_a_time(tmp_path: Path) -> None:
     drive(app, steps)
 
 
-def test_a_page_takes_the_same_memory_however_large_the_run_is(tmp_path: Path) -> None:
+def test_a_page_uses_the_same_memory_for_a_run_of_any_size(tmp_path: Path) -> None:
     def peak(units: int) -> int:
         path = make(tmp_path / str(units), units)
         last = page_at(path, Query("ask", order="unit", down=True)).rows[-1]

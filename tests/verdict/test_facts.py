@@ -59,7 +59,7 @@ def test_calls_that_were_refused_have_named_findings() -> None:
     assert Verdict.from_dict(verdict.to_dict()) == verdict
 
 
-def test_json_from_an_older_version_reads_back() -> None:
+def test_json_from_an_older_version_can_be_read() -> None:
     verdict = CONTRACT.check(BROKEN)
     older = without({"name", "certainty"}, verdict.to_dict())
     assert Verdict.from_dict(older) == verdict

@@ -51,7 +51,7 @@ NOT_MEANT = [
 
 @pytest.mark.spec("T3")
 @pytest.mark.parametrize(("name", "known", "meant"), MEANT)
-def test_the_name_that_was_meant_is_suggested(name: str, known: list[str], meant: str) -> None:
+def test_the_intended_name_is_suggested(name: str, known: list[str], meant: str) -> None:
     assert nearest(name, known) == meant
 
 

@@ -98,7 +98,7 @@ def test_the_value_is_the_data_by_default(verdict: Verdict, value: Any) -> None:
     assert verdict.data == {"a": 1}
 
 
-def test_other_findings_decide_again() -> None:
+def test_replacing_the_findings_decides_again() -> None:
     refused = Verdict("", {"a": 1}, Findings((FAULT,)), value=5)
     assert refused.with_findings(NO_FINDINGS).value == 5
     assert refused.with_findings(Findings((WARNING,))).value == 5
@@ -115,7 +115,7 @@ def test_a_verdict_may_be_copied_and_sent_to_another_process() -> None:
 
 
 @pytest.mark.parametrize("reply", ['{"name": "Ada", "age": "36",}', '{"name": "Ada", "age": "x",}'])
-def test_a_verdict_whose_fixes_nobody_looked_at_may_be_sent_too(reply: str) -> None:
+def test_a_verdict_whose_fixes_were_never_read_may_be_sent_too(reply: str) -> None:
     there = pickle.loads(pickle.dumps(Contract(Person).check(reply)))
     here = Contract(Person).check(reply)
     assert there == here

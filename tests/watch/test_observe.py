@@ -113,7 +113,7 @@ def test_asking_asynchronously_is_observed_too() -> None:
     assert {event.event for event in events} >= {"sent", "checked", "finished"}
 
 
-def test_everything_else_is_the_contracts_own() -> None:
+def test_everything_else_is_passed_to_the_contract() -> None:
     watched = observed(Contract(states=SALON, name="salon"))
     assert watched.fallback({"state": "SLOT_SELECTION"}) == "¿Qué hora prefieres?"
     assert watched.name == "salon"

@@ -275,7 +275,7 @@ def test_429_is_retried_until_the_deadline() -> None:
 
 
 @pytest.mark.spec("A8")
-def test_a_wait_is_cancelled_at_once() -> None:
+def test_a_wait_is_cancelled_immediately() -> None:
     cancel = threading.Event()
     with ScriptedServer([], then=Fail(429, retry_after=60)) as server:
         timer = threading.Timer(0.2, cancel.set)
@@ -365,7 +365,7 @@ def test_the_first_budget_that_runs_out_ends_it_and_is_named(budget: str) -> Non
 
 
 @pytest.mark.spec("A11")
-def test_a_price_that_is_not_known_is_unknown() -> None:
+def test_an_unknown_price_is_reported_as_unknown() -> None:
     with ScriptedServer([GOOD]) as server:
         answer = Contract(PERSON).ask(f"{server.url}/v1", "Who?", Policy(models=("nobody-knows-this-model",)))
     assert answer.ok
@@ -376,7 +376,7 @@ def test_a_price_that_is_not_known_is_unknown() -> None:
 
 
 @pytest.mark.spec("A13")
-def test_any_callable_will_do() -> None:
+def test_any_callable_can_be_a_client() -> None:
     class Bot:
         def reply(self, messages: list[Any]) -> str:
             return GOOD
@@ -448,7 +448,7 @@ def test_roles_alternate_and_refused_calls_keep_their_results() -> None:
 
 
 @pytest.mark.spec("A14")
-def test_a_correction_does_not_make_two_turns_of_the_user() -> None:
+def test_a_correction_does_not_create_two_user_turns() -> None:
     model = Script(BAD, GOOD)
     given = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
     kept = copy.deepcopy(given)

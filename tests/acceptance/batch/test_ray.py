@@ -72,7 +72,7 @@ def sift(folder: Path, *args: str) -> int:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).returncode
 
 
-def told(record: dict[str, Any]) -> dict[str, Any]:
+def without_place(record: dict[str, Any]) -> dict[str, Any]:
     """A record without its place: a row of a dataset is not a line of a file."""
     return {name: value for name, value in record.items() if name != "place"}
 
@@ -80,7 +80,7 @@ def told(record: dict[str, Any]) -> dict[str, Any]:
 def test_ray_data_gives_the_records_of_a_sift(tmp_path: Path, units: list[dict[str, Any]]) -> None:
     assert sift(tmp_path, "-o", "out", "-w", "1") == 1
     expected = {
-        row["unit_id"]: (name == "validated", told(row))
+        row["unit_id"]: (name == "validated", without_place(row))
         for name in ("validated", "failures")
         for row in rows(tmp_path / f"out/{name}.jsonl")
     }
@@ -101,7 +101,7 @@ def test_ray_data_gives_the_records_of_a_sift(tmp_path: Path, units: list[dict[s
     assert done.returncode == 0, done.stderr
     judged = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("judged ")]
     assert len(judged) == len(units)
-    assert {uid: (valid, told(record)) for uid, valid, record in judged} == expected
+    assert {uid: (valid, without_place(record)) for uid, valid, record in judged} == expected
 
 
 def test_the_ray_engine_writes_the_same_bytes(tmp_path: Path, units: list[dict[str, Any]]) -> None:

@@ -129,7 +129,7 @@ def test_once_applied_files_counts_and_verify_agree_with_the_new_contract(
 
 
 @pytest.mark.spec("B14")
-def test_a_server_hears_nothing_of_it(run: Run, folder: Path) -> None:
+def test_revalidating_sends_no_request_to_a_server(run: Run, folder: Path) -> None:
     with ScriptedServer(lambda _: Say(json.dumps({**GOOD, "score": "8"}))) as server:
         where = ("--provider", "url", "--base-url", f"{server.url}/v1", "--model", "m")
         assert run("run", "npc", *where, "--run-dir", "run", TRUEUP_API_KEY="none").code == 0
@@ -246,7 +246,7 @@ def test_without_a_valid_unit_at_a_later_step_the_run_fails_as_well(run: Run, fo
 
 
 @pytest.mark.spec("B13")
-def test_the_reason_is_said_of_one_unit_as_well(run: Run, folder: Path) -> None:
+def test_the_reason_is_reported_for_a_single_unit_as_well(run: Run, folder: Path) -> None:
     two_steps(folder, {"step": "score", "unit_id": "*", "raw_response": "no idea"})
     assert run("run", "npc", "--run-dir", "run", "--max-units", "1").code == 1
     assert status(run)["reason"] == "step score: its only unit is not valid (P001 1)"

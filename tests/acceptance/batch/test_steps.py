@@ -88,7 +88,7 @@ def test_units_and_their_ids(run: Run, tmp_path: Path, processing: dict[str, Any
     assert [row["unit_id"] for row in rows(tmp_path / "few/input/units.jsonl")] == wanted[:2]
 
 
-def test_seeds_are_those_of_the_format(run: Run, tmp_path: Path) -> None:
+def test_seeds_follow_the_format(run: Run, tmp_path: Path) -> None:
     make(tmp_path, STRATEGIES["direct"][0], WALK)
     assert run("run", "p", "--run-dir", "run").code == 0
     units = rows(tmp_path / "run/validated.jsonl")
@@ -96,7 +96,7 @@ def test_seeds_are_those_of_the_format(run: Run, tmp_path: Path) -> None:
     assert all(unit["total"] == sum(unit["rolls"]) >= 10 for unit in units)
 
 
-def test_repetitions_have_ids_and_seeds_of_their_own(run: Run, tmp_path: Path) -> None:
+def test_repetitions_have_separate_ids_and_seeds(run: Run, tmp_path: Path) -> None:
     make(tmp_path, {**STRATEGIES["direct"][0], "repeat": 43}, WALK)
     assert run("run", "p", "--run-dir", "run").code == 0
     units = {unit["unit_id"]: unit for unit in rows(tmp_path / "run/validated.jsonl")}

@@ -153,7 +153,7 @@ def test_code_that_is_not_asynchronous_gets_the_same_verdict() -> None:
     assert SCORED.check(RICH) == asyncio.run(inside_a_loop()) == asyncio.run(awaited())
 
 
-def test_asking_awaits_it() -> None:
+def test_asking_awaits_the_score() -> None:
     async def ask(url: str) -> Any:
         return await SCORED.aask(url, "Hello", QUICK)
 
@@ -170,7 +170,7 @@ async def toxic(verdict: Any, context: Any) -> Any:
         yield "calls names"
 
 
-def test_checks_made_with_the_decorator_may_do_the_same() -> None:
+def test_checks_made_with_the_decorator_may_be_asynchronous() -> None:
     contract = Contract(checks=[toxic])
     refused = contract.check("You idiot, look again.")
     assert (refused.reason, refused.metrics) == ("calls names", {"toxicity": 0.9})
@@ -270,7 +270,7 @@ def gateway(store: Store) -> Iterator[Running]:
             yield opened
 
 
-def test_the_checks_over_http(gateway: Running, store: Store) -> None:
+def test_the_checks_are_available_over_http(gateway: Running, store: Store) -> None:
     with httpx.Client(base_url=gateway.url, headers={"authorization": "Bearer app-key"}) as http:
 
         def ask(**body: Any) -> Any:

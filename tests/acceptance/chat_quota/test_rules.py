@@ -23,7 +23,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MIN_VALIDATION_TEXT_LENGTH", raising=False)
 
 
-def said(content: Any, *states: str) -> dict[str, Any]:
+def assistant_message(content: Any, *states: str) -> dict[str, Any]:
     """An assistant message, with a tool invocation in each of these states."""
     message = {"role": "assistant", "content": content}
     names = ("createDocument", "updateDocument")
@@ -49,8 +49,8 @@ def test_the_contract_is_sound() -> None:
     ("text", "length"), [("Here's the solution...", 22), ("I understand.", 13), ("Let me help.", 12)]
 )
 def test_rule_1_valid(text: str, length: int) -> None:
-    assert outcome(said(text)) == (True, "Sufficient text content")
-    assert validate_response_enhanced([said(text)])["metrics"]["totalTextLength"] == length
+    assert outcome(assistant_message(text)) == (True, "Sufficient text content")
+    assert validate_response_enhanced([assistant_message(text)])["metrics"]["totalTextLength"] == length
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_rule_1_valid(text: str, length: int) -> None:
     [("", "Empty response"), ("OK", "Insufficient text (2 chars)"), ("   ", "Whitespace-only content")],
 )
 def test_rule_1_invalid(text: str, reason: str) -> None:
-    assert outcome(said(text)) == (False, reason)
+    assert outcome(assistant_message(text)) == (False, reason)
 
 
 def test_rule_1_allows_short_but_meaningful_responses() -> None:
-    assert outcome(said("Yes, I can help with that.")) == (True, "Sufficient text content")
+    assert outcome(assistant_message("Yes, I can help with that.")) == (True, "Sufficient text content")
 
 
 CREATED = {"toolName": "createDocument", "state": "result", "result": "Document created with ID doc-123"}
@@ -74,7 +74,7 @@ def test_rule_2_valid() -> None:
         "You can now edit it using the editor on the right."
     )
     silent = {"role": "assistant", "content": "", "toolInvocations": [CREATED]}
-    assert outcome(silent, said(text)) == (True, "Tool outputs with explanation")
+    assert outcome(silent, assistant_message(text)) == (True, "Tool outputs with explanation")
     assert outcome({**silent, "content": text}) == (True, "Tool outputs with explanation")
 
 
@@ -82,51 +82,57 @@ def test_rule_2_invalid() -> None:
     silent = {"role": "assistant", "content": "", "toolInvocations": [CREATED]}
     assert outcome(silent) == (False, "Tool calls without text")
     # text before the output explains nothing; the metric says so as well
-    result = validate_response_enhanced([said("I'll create that document for you.", "call"), said("", "result")])
+    result = validate_response_enhanced(
+        [assistant_message("I'll create that document for you.", "call"), assistant_message("", "result")]
+    )
     assert (result["isValid"], result["reason"]) == (False, "Tool calls without text")
     assert result["metrics"]["toolCallsWithoutText"] == 1
 
 
 def test_rule_3_invalid() -> None:
     update = {"role": "assistant", "toolInvocations": [{"toolName": "updateDocument", "state": "call"}]}
-    result = validate_response_enhanced([said("", "call"), update])
+    result = validate_response_enhanced([assistant_message("", "call"), update])
     assert (result["isValid"], result["reason"]) == (False, "Tool calls without text")
     assert result["metrics"]["toolCallsWithoutText"] == 2
 
 
 def test_rule_3_valid() -> None:
-    messages = [said("I'll create a document for you."), said("", "call"), said("Done! I've created the document.")]
+    messages = [
+        assistant_message("I'll create a document for you."),
+        assistant_message("", "call"),
+        assistant_message("Done! I've created the document."),
+    ]
     result = validate_response_enhanced(messages)
     assert (result["isValid"], result["metrics"]["toolCallsWithoutText"]) == (True, 0)
 
 
 def test_rule_4() -> None:
-    result = validate_response_enhanced([said(""), said(None)])
+    result = validate_response_enhanced([assistant_message(""), assistant_message(None)])
     assert (result["isValid"], result["reason"], result["metrics"]["emptyMessages"]) == (False, "Empty response", 2)
 
 
 @pytest.mark.parametrize("text", [" ", "\n\n\n", "\t\t"])
 def test_rule_5(text: str) -> None:
-    assert outcome(said(text)) == (False, "Whitespace-only content")
-    assert outcome(said(text), said(text)) == (False, "Whitespace-only content")
+    assert outcome(assistant_message(text)) == (False, "Whitespace-only content")
+    assert outcome(assistant_message(text), assistant_message(text)) == (False, "Whitespace-only content")
 
 
 # -- edge cases ----------------------------------------------------------------------------------------------------------
 
 
 def test_edge_case_1_several_messages_count_together() -> None:
-    result = validate_response_enhanced([said("Let me help"), said("with that.")])
+    result = validate_response_enhanced([assistant_message("Let me help"), assistant_message("with that.")])
     assert (result["isValid"], result["metrics"]["totalTextLength"]) == (True, 21)
 
 
 # The document calls "Done!" after a tool enough, and asks for ten characters after an output. Both hold: a call without an
 # output needs no text after it; with an output, five characters are too few, unless the contract says `lenient`.
 def test_edge_case_2_mixed_content() -> None:
-    before, after = said("I'll create a document"), said("Done!")
-    assert outcome(before, said("", "call"), after) == (True, "Sufficient text content")
-    assert outcome(before, said("", "result"), after) == (False, "Tool calls without text")
+    before, after = assistant_message("I'll create a document"), assistant_message("Done!")
+    assert outcome(before, assistant_message("", "call"), after) == (True, "Sufficient text content")
+    assert outcome(before, assistant_message("", "result"), after) == (False, "Tool calls without text")
     lenient = Contract(reply={"lenient": True})
-    result = validate_response_enhanced([before, said("", "result"), after], lenient)
+    result = validate_response_enhanced([before, assistant_message("", "result"), after], lenient)
     assert (result["isValid"], result["reason"]) == (True, "Tool outputs with explanation")
     assert result["metrics"]["toolCallsWithoutText"] == 0
 
@@ -152,11 +158,11 @@ def test_edge_case_3_an_interrupted_stream_is_judged_by_the_part_that_arrived() 
 
 
 def test_edge_case_4_special_characters_count() -> None:
-    assert outcome(said("!@#$%^&*()")) == (True, "Sufficient text content")
+    assert outcome(assistant_message("!@#$%^&*()")) == (True, "Sufficient text content")
 
 
 def test_edge_case_5_code_counts() -> None:
-    assert outcome(said("```\nconst x = 1;\n```")) == (True, "Sufficient text content")
+    assert outcome(assistant_message("```\nconst x = 1;\n```")) == (True, "Sufficient text content")
 
 
 # -- variants of the rules -----------------------------------------------------------------------------------------------
@@ -166,32 +172,32 @@ def test_edge_case_5_code_counts() -> None:
 VARIANTS: list[tuple[list[dict[str, Any]], bool, str, dict[str, Any]]] = [
     ([], False, "No assistant message", {"assistantMessageCount": 0}),
     ([HELLO], False, "No assistant message", {"assistantMessageCount": 0}),
-    ([said("Hello there!")], True, "Sufficient text content", {}),
-    ([said("Hi")], False, "Insufficient text (2 chars)", {}),
-    ([said("Sí")], False, "Insufficient text (2 chars)", {}),
-    ([said("123456789")], False, "Insufficient text (9 chars)", {}),
-    ([said("1234567890")], True, "Sufficient text content", {}),
-    ([said("No.")], False, "Insufficient text (3 chars)", {}),
-    ([said("Claro, te ayudo.")], True, "Sufficient text content", {}),
-    ([said("Okay"), said("Sure")], False, "Insufficient text (8 chars)", {"assistantMessageCount": 2}),
-    ([said("Okay,"), said("sure.")], True, "Sufficient text content", {"totalTextLength": 10}),
-    ([{"role": "user", "content": "Please write me a very long poem"}, said("No")], False, "Insufficient text (2 chars)", {}),
-    ([said(""), said("")], False, "Empty response", {"emptyMessages": 2, "assistantMessageCount": 2}),
-    ([said(None), said("Here is your answer.")], True, "Sufficient text content", {"totalTextLength": 20}),
+    ([assistant_message("Hello there!")], True, "Sufficient text content", {}),
+    ([assistant_message("Hi")], False, "Insufficient text (2 chars)", {}),
+    ([assistant_message("Sí")], False, "Insufficient text (2 chars)", {}),
+    ([assistant_message("123456789")], False, "Insufficient text (9 chars)", {}),
+    ([assistant_message("1234567890")], True, "Sufficient text content", {}),
+    ([assistant_message("No.")], False, "Insufficient text (3 chars)", {}),
+    ([assistant_message("Claro, te ayudo.")], True, "Sufficient text content", {}),
+    ([assistant_message("Okay"), assistant_message("Sure")], False, "Insufficient text (8 chars)", {"assistantMessageCount": 2}),
+    ([assistant_message("Okay,"), assistant_message("sure.")], True, "Sufficient text content", {"totalTextLength": 10}),
+    ([{"role": "user", "content": "Please write me a very long poem"}, assistant_message("No")], False, "Insufficient text (2 chars)", {}),
+    ([assistant_message(""), assistant_message("")], False, "Empty response", {"emptyMessages": 2, "assistantMessageCount": 2}),
+    ([assistant_message(None), assistant_message("Here is your answer.")], True, "Sufficient text content", {"totalTextLength": 20}),
     ([{"role": "assistant", "toolInvocations": []}], False, "Empty response", {"emptyMessages": 1}),
-    ([said(""), said("Here is your answer.")], True, "Sufficient text content", {"emptyMessages": 1}),
-    ([said(" \n\t \n ")], False, "Whitespace-only content", {"totalTextLength": 0}),
+    ([assistant_message(""), assistant_message("Here is your answer.")], True, "Sufficient text content", {"emptyMessages": 1}),
+    ([assistant_message(" \n\t \n ")], False, "Whitespace-only content", {"totalTextLength": 0}),
     # raw lengths would let twelve blanks pass; the rule against whitespace says otherwise
-    ([said(" " * 12)], False, "Whitespace-only content", {}),
-    ([said("   ", "result")], False, "Tool calls without text", {"toolCallsWithoutText": 1}),
-    ([said("", "result"), said("It is sunny in Lisbon today.")], True, "Tool outputs with explanation", {"hasToolOutputs": True}),
-    ([said("", "result"), said("Sunny.")], False, "Tool calls without text", {"toolCallsWithoutText": 1}),
+    ([assistant_message(" " * 12)], False, "Whitespace-only content", {}),
+    ([assistant_message("   ", "result")], False, "Tool calls without text", {"toolCallsWithoutText": 1}),
+    ([assistant_message("", "result"), assistant_message("It is sunny in Lisbon today.")], True, "Tool outputs with explanation", {"hasToolOutputs": True}),
+    ([assistant_message("", "result"), assistant_message("Sunny.")], False, "Tool calls without text", {"toolCallsWithoutText": 1}),
     # a long text before the tool does not help, though it would be long enough alone
-    ([said("Let me look that up for you now."), said("", "result")], False, "Tool calls without text", {}),
-    ([said("I'm checking the weather.", "call")], True, "Sufficient text content", {"hasToolOutputs": False}),
-    ([said("¿¡!?…—–«»·")], True, "Sufficient text content", {"totalTextLength": 10}),
-    ([said("?!?!")], False, "Insufficient text (4 chars)", {}),
-    ([said("print('hola')")], True, "Sufficient text content", {"totalTextLength": 13}),
+    ([assistant_message("Let me look that up for you now."), assistant_message("", "result")], False, "Tool calls without text", {}),
+    ([assistant_message("I'm checking the weather.", "call")], True, "Sufficient text content", {"hasToolOutputs": False}),
+    ([assistant_message("¿¡!?…—–«»·")], True, "Sufficient text content", {"totalTextLength": 10}),
+    ([assistant_message("?!?!")], False, "Insufficient text (4 chars)", {}),
+    ([assistant_message("print('hola')")], True, "Sufficient text content", {"totalTextLength": 13}),
 ]  # fmt: skip
 
 
@@ -208,10 +214,15 @@ def test_variants(messages: list[dict[str, Any]], valid: bool, reason: str, metr
 
 # The document counts one character too many in example 1 and one too few in example 4.
 EXAMPLES: list[tuple[list[dict[str, Any]], bool, str, dict[str, Any]]] = [
-    ([HELLO, said("Hi! How can I help you today?")], True, "Sufficient text content", {"totalTextLength": 29}),
-    ([HELLO, said("")], False, "Empty response", {"totalTextLength": 0, "emptyMessages": 1}),
     (
-        [CREATE, said("", "result")],
+        [HELLO, assistant_message("Hi! How can I help you today?")],
+        True,
+        "Sufficient text content",
+        {"totalTextLength": 29},
+    ),
+    ([HELLO, assistant_message("")], False, "Empty response", {"totalTextLength": 0, "emptyMessages": 1}),
+    (
+        [CREATE, assistant_message("", "result")],
         False,
         "Tool calls without text",
         {"hasToolOutputs": True, "totalTextLength": 0, "toolCallsWithoutText": 1},
@@ -219,15 +230,15 @@ EXAMPLES: list[tuple[list[dict[str, Any]], bool, str, dict[str, Any]]] = [
     (
         [
             CREATE,
-            said("I'll create that document for you.", "call"),
-            said("Done! I've created the document.", "result"),
+            assistant_message("I'll create that document for you.", "call"),
+            assistant_message("Done! I've created the document.", "result"),
         ],
         True,
         "Tool outputs with explanation",
         {"hasToolOutputs": True, "assistantMessageCount": 2, "totalTextLength": 34 + 32, "toolCallsWithoutText": 0},
     ),
     (
-        [{"role": "user", "content": "Can you help?"}, said("Yes")],
+        [{"role": "user", "content": "Can you help?"}, assistant_message("Yes")],
         False,
         "Insufficient text (3 chars)",
         {"totalTextLength": 3},
@@ -251,11 +262,11 @@ def test_a_call_and_its_result_in_a_later_message_are_one_call() -> None:
 
 def test_the_threshold_is_tuned_by_the_environment_while_the_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Let me help."
-    assert outcome(said(text))[0]
+    assert outcome(assistant_message(text))[0]
     monkeypatch.setenv("MIN_VALIDATION_TEXT_LENGTH", "15")
-    assert outcome(said(text)) == (False, "Insufficient text (12 chars)")
+    assert outcome(assistant_message(text)) == (False, "Insufficient text (12 chars)")
     monkeypatch.setenv("MIN_VALIDATION_TEXT_LENGTH", "3")
-    assert outcome(said("Yes")) == (True, "Sufficient text content")
+    assert outcome(assistant_message("Yes")) == (True, "Sufficient text content")
     monkeypatch.setenv("MIN_VALIDATION_TEXT_LENGTH", "many")
     verdict = CONTRACT.check("A fine and full answer.")
     assert [found.code for found in verdict.errors] == ["N022"], "no reply passes under rules that cannot be read"
@@ -266,8 +277,8 @@ def test_the_threshold_is_tuned_by_the_environment_while_the_program_runs(monkey
 @pytest.mark.parametrize(("value", "passes"), [("", 10), ("10", 10), (" 15 ", 15), ("015", 15), ("0", 1)])
 def test_the_values_of_the_threshold(value: str, passes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIN_VALIDATION_TEXT_LENGTH", value)
-    assert outcome(said("x" * passes))[0]
-    assert not outcome(said("x" * (passes - 1)))[0]
+    assert outcome(assistant_message("x" * passes))[0]
+    assert not outcome(assistant_message("x" * (passes - 1)))[0]
 
 
 def test_by_default_the_environment_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,11 +291,14 @@ def test_by_default_the_environment_is_read_once(monkeypatch: pytest.MonkeyPatch
 
 # Unset switches are on here, and off in the document, where a deployment without variables validates nothing.
 SWITCHES = {
-    "VALIDATE_MIN_TEXT": ([said("Yes")], "No rule refuses the reply"),
-    "VALIDATE_TOOL_EXPLANATION": ([said("I look it up.", "call"), said("", "result")], "Sufficient text content"),
-    "VALIDATE_NO_TOOL_ONLY": ([said("", "call")], "Insufficient text (0 chars)"),
-    "VALIDATE_NO_EMPTY": ([said("")], "Insufficient text (0 chars)"),
-    "VALIDATE_NO_WHITESPACE": ([said("  ")], "Insufficient text (0 chars)"),
+    "VALIDATE_MIN_TEXT": ([assistant_message("Yes")], "No rule refuses the reply"),
+    "VALIDATE_TOOL_EXPLANATION": (
+        [assistant_message("I look it up.", "call"), assistant_message("", "result")],
+        "Sufficient text content",
+    ),
+    "VALIDATE_NO_TOOL_ONLY": ([assistant_message("", "call")], "Insufficient text (0 chars)"),
+    "VALIDATE_NO_EMPTY": ([assistant_message("")], "Insufficient text (0 chars)"),
+    "VALIDATE_NO_WHITESPACE": ([assistant_message("  ")], "Insufficient text (0 chars)"),
 }
 
 
@@ -301,11 +315,14 @@ def test_each_rule_has_its_switch_and_is_asked_for_each_check(variable: str, mon
 
 # Each rule alone: all others are off, and it refuses its own example and nothing else.
 ALONE = {
-    "VALIDATE_MIN_TEXT": ("Insufficient text (2 chars)", [said("OK")]),
-    "VALIDATE_TOOL_EXPLANATION": ("Tool calls without text", [said("I look it up.", "call"), said("", "result")]),
-    "VALIDATE_NO_TOOL_ONLY": ("Tool calls without text", [said("", "call")]),
-    "VALIDATE_NO_EMPTY": ("Empty response", [said("")]),
-    "VALIDATE_NO_WHITESPACE": ("Whitespace-only content", [said("  ")]),
+    "VALIDATE_MIN_TEXT": ("Insufficient text (2 chars)", [assistant_message("OK")]),
+    "VALIDATE_TOOL_EXPLANATION": (
+        "Tool calls without text",
+        [assistant_message("I look it up.", "call"), assistant_message("", "result")],
+    ),
+    "VALIDATE_NO_TOOL_ONLY": ("Tool calls without text", [assistant_message("", "call")]),
+    "VALIDATE_NO_EMPTY": ("Empty response", [assistant_message("")]),
+    "VALIDATE_NO_WHITESPACE": ("Whitespace-only content", [assistant_message("  ")]),
 }
 
 
@@ -327,23 +344,25 @@ def test_exceptions_for_specific_cases_are_a_rule() -> None:
 
 def test_the_first_response_must_greet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VALIDATE_GREETING", "true")
-    answer = said("The answer is forty-two.")
+    answer = assistant_message("The answer is forty-two.")
     assert outcome(HELLO, answer) == (False, "Missing greeting")
-    assert outcome(HELLO, said("Hello! The answer is forty-two."))[0]
+    assert outcome(HELLO, assistant_message("Hello! The answer is forty-two."))[0]
     # a later response need not: the messages that were given say that one went before
-    assert outcome(HELLO, said("Hi there!"), {"role": "user", "content": "And?"}, answer)[0]
+    assert outcome(HELLO, assistant_message("Hi there!"), {"role": "user", "content": "And?"}, answer)[0]
 
 
 def test_a_rule_knows_what_the_user_asked() -> None:
     rule = {"name": "on_topic", "expr": "'document' not in question or 'document' in text", "reason": "Off topic"}
     contract = Contract(reply={"rules": [rule]})
-    assert contract.check([CREATE, said("I have made you a sandwich.")]).reason == "Off topic"
-    assert contract.check([CREATE, said("Your document is ready.")]).ok
-    assert contract.check([HELLO, said("I have made you a sandwich.")]).ok
+    assert contract.check([CREATE, assistant_message("I have made you a sandwich.")]).reason == "Off topic"
+    assert contract.check([CREATE, assistant_message("Your document is ready.")]).ok
+    assert contract.check([HELLO, assistant_message("I have made you a sandwich.")]).ok
     parts = {"role": "user", "parts": [{"type": "text", "text": "Create a document"}]}
-    assert contract.check([parts, said("I have made you a sandwich.")]).reason == "Off topic"
+    assert contract.check([parts, assistant_message("I have made you a sandwich.")]).reason == "Off topic"
     assert contract.check("I have made you a sandwich.", {"history": [CREATE]}).reason == "Off topic"
-    assert contract.check([CREATE, said("I have made you a sandwich.")], {"question": "Lunch?"}).ok, "the caller wins"
+    assert contract.check([CREATE, assistant_message("I have made you a sandwich.")], {"question": "Lunch?"}).ok, (
+        "the caller wins"
+    )
 
 
 def test_a_function_may_answer_in_the_shape_of_a_validation_result() -> None:
@@ -374,7 +393,9 @@ def test_the_greeting_function(texts: list[str], reason: str) -> None:
         greets = any(word in first for word in ("hello", "hi", "hey", "greetings"))
         return {"ok": greets, "reason": "Has greeting" if greets else "Missing greeting"}
 
-    result = validate_response_enhanced([said(text) for text in texts], Contract(reply={"rules": [greeting]}))
+    result = validate_response_enhanced(
+        [assistant_message(text) for text in texts], Contract(reply={"rules": [greeting]})
+    )
     assert (result["isValid"], result["reason"]) == (reason == "Has greeting", reason)
     assert set(result["metrics"]) == METRICS
 

@@ -29,7 +29,7 @@ def test_replies_that_were_missed_are_found(state: str, reply: str) -> None:
     assert by_contract()({"state": state, "reply": reply})
 
 
-def test_nothing_is_lost_on_the_replies_of_the_development() -> None:
+def test_no_violation_is_missed_in_the_development_replies() -> None:
     score = scores(read_rows(DEVELOPMENT), by_contract())["all"]
     assert score.recall >= 0.99
     assert score.alarm_rate <= 0.005

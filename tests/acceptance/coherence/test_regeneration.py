@@ -131,7 +131,7 @@ def test_a_stream_never_shows_what_is_incoherent() -> None:
     assert asyncio.run(asked()).strip() == FINE
 
 
-def test_a_model_without_bind_tools_gets_tools_in_words_and_its_call_is_read() -> None:
+def test_a_model_without_bind_tools_gets_tools_as_text_and_its_call_is_read() -> None:
     model = scripted('<tool_call>{"name": "search_services", "arguments": {}}</tool_call>')
     answer = CONTRACT.ask(model, TALK, context={"state": fsm_in("SERVICE_SELECTION")})
     assert (answer.outcome, [call.name for call in answer.calls]) == ("accepted", ["search_services"])
@@ -172,7 +172,7 @@ def test_texts_for_the_model_may_name_the_state_and_the_data() -> None:
     )
 
 
-def test_a_policys_own_words_know_the_same_placeholders_and_win() -> None:
+def test_a_policys_own_words_take_precedence_and_have_the_same_placeholders() -> None:
     model = scripted(EARLY, FINE)
     policy = Policy(words={"regenerate": "{state} ({data.services}): {hint}"})
     fsm = fsm_in("SERVICE_SELECTION", services=["corte"])

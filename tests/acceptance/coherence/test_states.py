@@ -59,7 +59,7 @@ def test_before_the_service_no_stylist_and_no_time(text: str, said: str) -> None
         "Abrimos a las 9:00. ¿Qué servicio deseas?",
     ],
 )
-def test_before_the_service_one_may_speak_of_services(text: str) -> None:
+def test_before_the_service_talking_about_services_is_allowed(text: str) -> None:
     assert result(text, "SERVICE_SELECTION").is_coherent
 
 
@@ -83,7 +83,7 @@ def test_before_the_stylist_no_time_and_no_day(text: str) -> None:
 
 @pytest.mark.spec("C3")
 @pytest.mark.parametrize("text", ["1. Ana\n2. María\n3. Carlos\n¿Con quién prefieres?", "El salón no abre los lunes."])
-def test_before_the_stylist_one_may_list_them(text: str) -> None:
+def test_before_the_stylist_listing_stylists_is_allowed(text: str) -> None:
     assert result(text, "STYLIST_SELECTION").is_coherent
 
 
@@ -119,7 +119,7 @@ def test_before_the_slot_no_confirmation_and_no_question_for_data(text: str) -> 
         "Esa hora ya está reservada.",
     ],
 )
-def test_before_the_slot_one_may_offer_and_ask(text: str) -> None:
+def test_before_the_slot_offering_and_asking_is_allowed(text: str) -> None:
     assert result(text, "SLOT_SELECTION").is_coherent
 
 
@@ -192,5 +192,5 @@ def test_the_customers_own_name_is_read_from_the_machine() -> None:
         ("CONFIRMATION", "Ana te espera el lunes a las 10:00, cita confirmada.", True),
     ],
 )
-def test_other_words_for_the_same(state: str, text: str, coherent: bool) -> None:
+def test_synonyms_are_recognized(state: str, text: str, coherent: bool) -> None:
     assert result(text, state).is_coherent is coherent

@@ -44,7 +44,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("context", "code"), WRONG)
-def test_a_reply_in_no_known_state_is_refused_with_the_known_ones(context: dict[str, Any], code: str) -> None:
+def test_a_reply_without_a_known_state_is_refused_with_the_known_ones(context: dict[str, Any], code: str) -> None:
     for text in (FORBIDDEN, "¿Qué servicio te gustaría?"):
         verdict = CONTRACT.check(text, context)
         assert not verdict.ok
@@ -63,7 +63,7 @@ def test_a_message_names_the_nearest_state_and_the_key_that_was_found() -> None:
     assert nested.data["key"] == "data.state"
 
 
-def test_without_a_state_the_declared_start_is_judged_by_and_reported() -> None:
+def test_without_a_state_the_declared_start_is_used_and_reported() -> None:
     verdict = STARTED.check("Ana is free.")
     assert [(found.code, found.level) for found in verdict.findings] == [("D001", "error"), ("D007", "warning")]
     fine = STARTED.check("Which service?")
@@ -91,28 +91,28 @@ def test_calls_are_refused_unless_every_state_permits_them() -> None:
 
 
 @pytest.mark.parametrize(("context", "code"), WRONG)
-def test_a_stream_says_so_at_once(context: dict[str, Any], code: str) -> None:
+def test_a_stream_reports_an_unknown_state_immediately(context: dict[str, Any], code: str) -> None:
     stream = CONTRACT.stream(context=context)
     assert [found.code for found in stream.findings] == [code]
     stream.feed("Hola.")
     assert [found.code for found in stream.finish().errors] == [code]
 
 
-def test_a_value_is_judged_alike() -> None:
+def test_a_value_is_judged_in_the_same_way() -> None:
     contract = Contract({"type": "object"}, states=STATES)
     assert [found.code for found in contract.check_value({"a": 1}).errors] == ["D006"]
     assert [found.code for found in contract.check_value({"a": 1}, {"state": "BOOKD"}).errors] == ["D004"]
     assert contract.check_value({"a": 1}, {"state": "BOOKED"}).ok
 
 
-def test_a_stream_of_a_started_contract_is_held_by_the_start() -> None:
+def test_without_a_state_a_stream_is_judged_by_the_start() -> None:
     stream = STARTED.stream()
     stream.feed("Hello. Ana is free. ")
     assert [found.code for found in stream.findings] == ["D001"]
 
 
 @pytest.mark.parametrize("context", [{}, {"state": "BOOKD"}, {"State": "BOOKED"}])
-def test_no_model_is_asked_where_no_reply_could_be_accepted(context: dict[str, Any]) -> None:
+def test_no_model_is_asked_if_no_reply_could_be_accepted(context: dict[str, Any]) -> None:
     def model(messages: list[Any]) -> str:
         raise AssertionError("the model was asked")
 
@@ -159,7 +159,7 @@ def test_asking_falls_back_on_a_text_for_an_unknown_state() -> None:
     assert CONTRACT.ask(lambda messages: FORBIDDEN, "Hola").text == "¿En qué puedo ayudarte con tu cita?"
 
 
-def test_it_is_logged_as_a_warning_or_worse(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_state_is_logged_as_a_warning_or_error(caplog: pytest.LogCaptureFixture) -> None:
     log = logging.getLogger("salon.unknown")
     with caplog.at_level(logging.WARNING, log.name):
         observed(CONTRACT, log_events(log)).check("Hola", {"state": "SERVICE_SELECTON"})

@@ -61,7 +61,7 @@ def test_a_refusal_is_logged_as_an_error(log: pytest.LogCaptureFixture) -> None:
     assert "nonexistent_tool" in log.text
 
 
-def test_a_refused_call_is_sent_back_and_the_model_does_better(log: pytest.LogCaptureFixture) -> None:
+def test_a_refused_call_is_sent_back_and_the_model_corrects_it(log: pytest.LogCaptureFixture) -> None:
     script = [Say(None, (Call("check_adaptor_status", {}),)), Say(None, (Call("check_adapter_status", {}),))]
     with ScriptedServer(script) as model:
         answer = asyncio.run(Desk(model.url).chat(ASKED))

@@ -52,7 +52,7 @@ def test_a_suggestion_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["functions.get_ip_config", "getIpConfig", "get-ip-config", "net__get_ip_config"])
-def test_another_spelling_of_one_tool_is_mended(name: str) -> None:
+def test_another_spelling_of_one_tool_is_repaired(name: str) -> None:
     # more than the document has: the same name in another convention is a recorded fix
     verdict = call(name, {})
     assert verdict.ok

@@ -19,7 +19,7 @@ def calls(*names: str) -> dict[str, Any]:
     return {"tool_calls": rows}
 
 
-def found(contract: Contract, reply: Any, code: str, **context: Any) -> list[Any]:
+def findings_of(contract: Contract, reply: Any, code: str, **context: Any) -> list[Any]:
     verdict = contract.check(reply, context)
     assert verdict.ok, "an order that is not kept is a warning"
     return [each for each in verdict.findings if each.code == code]
@@ -29,7 +29,7 @@ def found(contract: Contract, reply: Any, code: str, **context: Any) -> list[Any
 
 
 def mismatches(*names: str, expected: Any = DIAGNOSIS, **context: Any) -> list[str]:
-    return [each.message for each in found(PLAIN, calls(*names), "T020", expected_sequence=expected, **context)]
+    return [each.message for each in findings_of(PLAIN, calls(*names), "T020", expected_sequence=expected, **context)]
 
 
 @pytest.mark.parametrize("names", [DIAGNOSIS, DIAGNOSIS[:1], DIAGNOSIS[:3], [*DIAGNOSIS, GATEWAY]])
@@ -53,7 +53,7 @@ def test_without_an_expected_sequence_nothing_is_compared() -> None:
     assert mismatches(GATEWAY, ADAPTER, expected=[]) == []
 
 
-def test_positions_are_those_of_the_conversation() -> None:
+def test_positions_are_counted_over_the_conversation() -> None:
     # the document looks at one reply only; a diagnosis usually takes one call a turn
     before = [{"role": "assistant", **calls(ADAPTER)}, {"role": "tool", "tool_call_id": "c0", "content": "up"}]
     assert mismatches(ADDRESS, history=before) == []
@@ -62,10 +62,10 @@ def test_positions_are_those_of_the_conversation() -> None:
     ]
 
 
-def test_the_contract_may_have_it_too() -> None:
+def test_the_contract_may_have_the_sequence_too() -> None:
     contract = Contract(tools=NETWORK, order={"expected_sequence": DIAGNOSIS})
-    assert len(found(contract, calls(GATEWAY, ADAPTER), "T020")) == 2
-    assert found(contract, calls(GATEWAY), "T020", expected_sequence=[GATEWAY]) == []
+    assert len(findings_of(contract, calls(GATEWAY, ADAPTER), "T020")) == 2
+    assert findings_of(contract, calls(GATEWAY), "T020", expected_sequence=[GATEWAY]) == []
 
 
 # -- the diagnosis --------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def test_the_contract_may_have_it_too() -> None:
     ],
 )
 def test_a_correct_sequence_has_no_warning(names: list[str]) -> None:
-    assert found(DESK, calls(*names), "T007") == []
+    assert findings_of(DESK, calls(*names), "T007") == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_correct_sequence_has_no_warning(names: list[str]) -> None:
 )
 def test_an_earlier_step_after_a_later_one_is_a_warning(names: list[str], late: str, after: str) -> None:
     # the document names the step after the furthest one, which was never called; here it is the furthest that was called
-    (each,) = found(DESK, calls(*names), "T007")
+    (each,) = findings_of(DESK, calls(*names), "T007")
     assert (each.level, each.data) == ("warning", {"step": late, "after": after})
     assert late in each.message
     assert after in each.message
@@ -103,4 +103,4 @@ def test_an_earlier_step_after_a_later_one_is_a_warning(names: list[str], late: 
 
 def test_other_tools_do_not_count() -> None:
     contract = Contract(tools=[*NETWORK.get_all_definitions(), {"name": "note"}], order=DIAGNOSIS)
-    assert found(contract, calls("note", ADDRESS, "note", GATEWAY), "T007") == []
+    assert findings_of(contract, calls("note", ADDRESS, "note", GATEWAY), "T007") == []

@@ -19,7 +19,7 @@ def call(name: str, arguments: Any = None, contract: Contract = CONTRACT) -> Ver
     return contract.check({"tool_calls": [{"name": name, "arguments": {} if arguments is None else arguments}]})
 
 
-def test_the_registry_goes_in_as_it_is() -> None:
+def test_the_registry_is_accepted_unchanged() -> None:
     assert [tool.name for tool in CONTRACT.tools] == [d.name for d in NETWORK.get_all_definitions()] == DIAGNOSIS
 
 

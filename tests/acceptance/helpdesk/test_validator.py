@@ -106,7 +106,7 @@ def test_a_call_without_a_name_and_one_without_arguments() -> None:
     assert VALIDATOR.validate_response({"tool_calls": [{"name": GATEWAY}]}).is_valid
 
 
-def test_a_faulty_call_does_not_keep_the_next_ones_from_being_judged() -> None:
+def test_calls_after_a_faulty_one_are_still_judged() -> None:
     result = VALIDATOR.validate_response(
         {"tool_calls": [{"name": GATEWAY, "arguments": "{bad"}, {"name": "bogus", "arguments": {}}]}
     )
@@ -145,7 +145,7 @@ def test_one_reply_is_judged_by_its_calls_their_places_and_its_text() -> None:
     ]
 
 
-def test_of_many_valid_tools_the_first_ones_are_named() -> None:
+def test_only_the_first_of_many_valid_tools_are_named() -> None:
     many = ToolRegistry(*(ToolDefinition(f"tool_{number:02}", "") for number in range(14)))
     (found,) = Contract(tools=many).check({"tool_calls": named("bogus")}).errors
     assert found.data["tools"] == [f"tool_{number:02}" for number in range(12)]  # five in the document

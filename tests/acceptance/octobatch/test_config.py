@@ -168,7 +168,7 @@ def test_a_schema_that_does_not_parse_is_found(run: Run, folder: Path) -> None:
     assert "N002" in lint(run, "npc")
 
 
-def test_a_guard_counts_for_its_own_rule_alone(run: Run, folder: Path) -> None:
+def test_a_guard_counts_only_for_its_own_rule(run: Run, folder: Path) -> None:
     change(folder / "npc/config.yaml", "validation", "score", "rules", 1, "expr", to="len(wounds) < 9")
     assert "no schema has the field 'wounds'" in run("lint", "npc").out
 

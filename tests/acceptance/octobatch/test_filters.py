@@ -228,7 +228,7 @@ RULES = RulesFilter(Contract(True, rules=["score < 100"]), 1 << 20)
 
 @pytest.mark.spec("B3", "B5")
 @given(units(), st.sampled_from(SCHEMAS))
-def test_every_field_that_enters_leaves_or_is_recorded(unit: dict[str, Any], first: Filter) -> None:
+def test_every_input_field_is_in_the_output_or_recorded(unit: dict[str, Any], first: Filter) -> None:
     line = lines(unit).encode()
     for phase in (first, RULES):
         valid, failed, notes, _ = phase.sort(line, 0)

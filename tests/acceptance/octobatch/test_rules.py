@@ -119,7 +119,7 @@ def test_the_dialect_of_the_document(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.spec("B7")
 @pytest.mark.parametrize("source", FORBIDDEN)
-def test_an_expression_reaches_nothing_else(run: Run, tmp_path: Path, source: str) -> None:
+def test_an_expression_can_reach_only_the_units_data(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"rules": [{"name": "r", "expr": source}]}))
     ran = run("rules", "r.json", stdin=lines({"unit_id": "a", "s": "x"}))
     assert (ran.code, ran.out) == (2, ""), "refused before anything is judged"

@@ -27,7 +27,7 @@ def status(run: Run, path: str = "run") -> dict[str, Any]:
 
 
 @pytest.mark.spec("B10")
-def test_a_failure_record_says_everything(npc: Path) -> None:
+def test_a_failure_record_has_every_field(npc: Path) -> None:
     failed = by_id(npc / "failures.jsonl")
     low, high = failed["pedlar"], failed["bard"]
     assert low.keys() >= FIELDS
@@ -78,7 +78,7 @@ def test_the_reply_wins_over_the_input_but_not_over_the_unit(run: Run, folder: P
 
 
 @pytest.mark.spec("B9")
-def test_metadata_is_there_before_the_rules_run(run: Run, folder: Path) -> None:
+def test_metadata_is_added_before_the_rules_run(run: Run, folder: Path) -> None:
     rules = [
         {
             "name": "short",

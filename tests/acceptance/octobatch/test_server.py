@@ -94,7 +94,7 @@ def test_a_model_reply_that_is_not_json_is_kept(
     assert (record["raw_response"], record["failure_stage"]) == (raw, "parse")
 
 
-def test_a_filter_and_a_sift_call_it_the_same(run: Run, tmp_path: Path) -> None:
+def test_a_filter_and_a_sift_report_the_same_failure(run: Run, tmp_path: Path) -> None:
     """A provider's line with an error in place of a reply is a failure of the pipeline for every reader."""
     line = json.dumps({"custom_id": "a", "response": None, "error": {"code": "server_error", "message": "down"}})
     (tmp_path / "batch.jsonl").write_text(line + "\n")
@@ -138,7 +138,7 @@ def test_a_line_that_a_batch_reports_as_failed_is_kept(
     assert "too long" in record["raw_response"]
 
 
-def test_a_reply_that_breaks_off_on_the_line_is_asked_again(
+def test_a_reply_interrupted_in_transit_is_requested_again(
     run: Run, folder: Path, server: ScriptedServer, answers: Answers
 ) -> None:
     answers.fault = Cut(Say(GOOD), 0.5)

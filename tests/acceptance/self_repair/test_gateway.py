@@ -105,7 +105,7 @@ def test_every_field_of_an_envelope_arrives(
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_and_the_envelope_of_the_document(stage: Stage, protocol: str, stream: bool, wrapper: str) -> None:
+def test_the_envelope_of_the_document_arrives(stage: Stage, protocol: str, stream: bool, wrapper: str) -> None:
     stage.says = WRAPPERS[wrapper](json.dumps(SPOKEN))
     assert json.loads(send(stage.url, protocol, stream=stream).text) == SPOKEN
     native = send(stage.url, protocol, stream=stream, tools=True)
@@ -244,7 +244,7 @@ def test_after_the_last_repair_the_text_is_a_normal_reply(protocol: str, stream:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_of_a_reply_that_is_partly_right_the_right_part(protocol: str, stream: bool) -> None:
+def test_the_valid_part_of_a_partly_valid_reply_is_sent(protocol: str, stream: bool) -> None:
     right = {"name": "speak", "arguments": {"text": "Hello"}}
     reply = {"toolCalls": [{"name": "speak", "arguments": {}}, right], "content": "Hi", "needsMoreWork": True}
     with ScriptedServer([], then=reply) as model, running(of(model.url, CONTRACT, policy=QUICK)) as gateway:
@@ -253,7 +253,7 @@ def test_of_a_reply_that_is_partly_right_the_right_part(protocol: str, stream: b
 
 
 @pytest.mark.parametrize("protocol", ["chat", "messages"])
-def test_a_stream_that_was_given_up_is_not_given_as_text(protocol: str) -> None:
+def test_an_abandoned_stream_is_not_sent_as_text(protocol: str) -> None:
     ages = Contract(
         {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age", "name"]}, name="a"
     )
@@ -267,7 +267,7 @@ def test_a_stream_that_was_given_up_is_not_given_as_text(protocol: str) -> None:
         send(gateway.url, protocol, stream=True)
 
 
-def test_it_is_reported_and_stored_as_degraded_and_not_charged(tmp_path: Path) -> None:
+def test_a_partial_reply_is_reported_and_stored_as_degraded_and_not_charged(tmp_path: Path) -> None:
     # A reply that kept the contract is charged, a repaired one too; a part of one is free.
     with open_store(tmp_path / "s.db") as store:
         config = {"policy": QUICK, "quota": True}
@@ -286,7 +286,7 @@ def test_it_is_reported_and_stored_as_degraded_and_not_charged(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_forbidden_text_is_withheld_all_the_same(stream: bool) -> None:
+def test_forbidden_text_is_still_withheld(stream: bool) -> None:
     salon = Contract.envelope(CONTRACT.tools, states={"ASKING": {"forbid": [{"terms": ["Ana"], "why": "early"}]}})
     with ScriptedServer([], then="Ana is free.") as model, running(of(model.url, salon, policy=QUICK)) as gateway:
         with pytest.raises(openai.APIError) as refused:
@@ -316,7 +316,7 @@ TROUBLE = [Fail(503), PROSE, Fail(429), GOOD]
 TOLD = [("waiting", False, 1, 3, "transient"), ("repairing", True, 1, 2, "prose"), ("waiting", False, 1, 3, "rate")]
 
 
-def told(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def repair_steps(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(e["event"], e["repair"], e["nth"], e["most"], e["reason"]) for e in lines if e["event"] != "stepped_down"]
 
 
@@ -330,10 +330,10 @@ def test_a_client_that_asks_for_it_sees_progress_as_comments_or_in_a_header(opt:
     body = {"model": "m", "messages": SAY, **opt}
     with ScriptedServer(TROUBLE * 2) as model, running(of(model.url, CONTRACT, policy=QUICK)) as gateway:
         whole = httpx.post(gateway.url + "/v1/chat/completions", json=body, headers=headers)
-        assert told(json.loads(whole.headers["x-trueup-progress"])) == TOLD
+        assert repair_steps(json.loads(whole.headers["x-trueup-progress"])) == TOLD
         stream = httpx.post(gateway.url + "/v1/chat/completions", json={**body, "stream": True}, headers=headers)
     lines = comments(stream.text)
-    assert told(lines) == TOLD
+    assert repair_steps(lines) == TOLD
     assert [line["delay"] > 0 for line in lines if line["event"] == "waiting"] == [True, True]
     assert stream.text.index(": trueup") < stream.text.index("data:")  # before the reply, not after it
     assert PROSE not in stream.text
@@ -376,7 +376,7 @@ def test_without_asking_for_it_nothing_changes_unless_the_gateway_says_so(defaul
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_sdks_read_such_replies_as_any_other(protocol: str, stream: bool) -> None:
+def test_the_sdks_read_such_replies_like_any_other(protocol: str, stream: bool) -> None:
     with ScriptedServer(TROUBLE) as model, running(of(model.url, CONTRACT, policy=QUICK)) as gateway:
         got = send(gateway.url, protocol, stream=stream, headers={"x-trueup-progress": "1"})
     assert json.loads(got.text) == json.loads(GOOD)
@@ -385,7 +385,7 @@ def test_the_sdks_read_such_replies_as_any_other(protocol: str, stream: bool) ->
 @pytest.mark.parametrize(
     ("protocol", "stream"), [(p, s) for p in PROTOCOLS for s in (False, True) if (p, s) != ("responses", True)]
 )
-def test_a_refusal_after_comments_is_an_error_to_them(protocol: str, stream: bool) -> None:
+def test_a_refusal_after_comments_is_an_error_for_the_sdks(protocol: str, stream: bool) -> None:
     strict = replace(QUICK, otherwise="failed")
     with (
         ScriptedServer([], then=PROSE) as model,
@@ -395,10 +395,10 @@ def test_a_refusal_after_comments_is_an_error_to_them(protocol: str, stream: boo
         send(gateway.url, protocol, stream=stream, headers={"x-trueup-progress": "1"})
     if not stream:
         headers = refused.value.response.headers  # type: ignore[union-attr]
-        assert told(json.loads(headers["x-trueup-progress"]))[0][0] == "repairing"
+        assert repair_steps(json.loads(headers["x-trueup-progress"]))[0][0] == "repairing"
 
 
-def test_and_an_error_event_in_the_stream_of_a_response() -> None:
+def test_a_refusal_after_comments_is_an_error_event_in_a_response_stream() -> None:
     strict = replace(QUICK, otherwise="failed")
     with ScriptedServer([], then=PROSE) as model, running(of(model.url, CONTRACT, policy=strict)) as gateway:
         client = openai.OpenAI(base_url=gateway.url + "/v1", api_key="any", max_retries=0)

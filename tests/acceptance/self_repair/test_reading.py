@@ -64,7 +64,7 @@ def test_calls_in_another_notation_become_an_envelope(text: str) -> None:
     assert verdict.data == {"toolCalls": [{"name": "speak", "arguments": {"text": "Hello"}}]}
 
 
-def test_the_words_next_to_them_become_its_content() -> None:
+def test_the_words_next_to_calls_become_the_content_of_the_envelope() -> None:
     call = '{"name": "speak", "arguments": {"text": "Hello"}}'
     verdict = CONTRACT.check(f"One moment.\n<tool_call>{call}</tool_call>\nThere you go.")
     assert verdict.data == {"toolCalls": [json.loads(call)], "content": "One moment.\n\nThere you go."}

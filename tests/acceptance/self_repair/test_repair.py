@@ -23,7 +23,7 @@ PROSE = "I would rather tell you in my own words."
 QUICK = replace(POLICY, models=("m",), backoff=0.001, backoff_cap=0.002)
 
 
-def asked(script: Sequence[Any], policy: Policy = QUICK, **options: Any) -> tuple[Answer, list[dict[str, Any]]]:
+def ask_once(script: Sequence[Any], policy: Policy = QUICK, **options: Any) -> tuple[Answer, list[dict[str, Any]]]:
     """The result of a turn, and the provider's requests."""
     then = options.pop("then", None)
     reject = options.pop("reject", ())
@@ -42,7 +42,7 @@ def prompt(request: dict[str, Any]) -> str:
 
 @pytest.mark.spec("A6")
 def test_the_prompt_has_the_errors_the_reply_the_form_and_the_attempt() -> None:
-    answer, requests = asked([FAULTY, GOOD])
+    answer, requests = ask_once([FAULTY, GOOD])
     assert answer.outcome == "repaired"
     text = prompt(requests[1])
     assert '[V002 $.toolCalls[0].arguments] Field "toolCalls.0.arguments": Required field is missing' in text
@@ -59,7 +59,7 @@ def test_the_prompt_has_the_errors_the_reply_the_form_and_the_attempt() -> None:
 @pytest.mark.spec("A6")
 def test_a_reply_that_does_not_parse_is_quoted_with_what_is_wrong() -> None:
     broken = '{"bad": json}'
-    _, requests = asked([broken, GOOD])
+    _, requests = ask_once([broken, GOOD])
     assert broken in prompt(requests[1])
     assert "[V008 $]" in prompt(requests[1])
 
@@ -67,12 +67,12 @@ def test_a_reply_that_does_not_parse_is_quoted_with_what_is_wrong() -> None:
 @pytest.mark.spec("A6")
 def test_the_reply_is_quoted_up_to_2000_characters() -> None:
     long = '{"toolCalls": [{"name": "speak"}], "content": "' + "x" * 5000 + '"}'
-    _, requests = asked([long, GOOD])
+    _, requests = ask_once([long, GOOD])
     text = prompt(requests[1])
     assert long[:2000] in text
     assert long[:2001] not in text
     assert f"[cut here: {len(long) - 2000:,} more characters]" in text
-    _, requests = asked([long, GOOD], replace(QUICK, quote=100))
+    _, requests = ask_once([long, GOOD], replace(QUICK, quote=100))
     assert long[:101] not in prompt(requests[1])
 
 
@@ -80,7 +80,7 @@ def test_the_reply_is_quoted_up_to_2000_characters() -> None:
 @pytest.mark.parametrize(("length", "cut"), [(1999, False), (2000, False), (2001, True)])
 def test_2000_characters_are_quoted_whole(length: int, cut: bool) -> None:
     reply = "a" * length
-    _, requests = asked([reply, GOOD])
+    _, requests = ask_once([reply, GOOD])
     assert reply[:2000] in prompt(requests[1])
     assert ("1 more characters" in prompt(requests[1])) == cut
     assert ("a" * 2001 in prompt(requests[1])) == (not cut and length > 2000)
@@ -89,7 +89,7 @@ def test_2000_characters_are_quoted_whole(length: int, cut: bool) -> None:
 @pytest.mark.spec("A6")
 def test_each_error_has_a_line_and_the_attempt_its_number() -> None:
     two = '{"toolCalls": [{"name": {"a": 1}}]}'
-    _, requests = asked([two, '{"toolCalls": [{"name": "speak"}]}', GOOD], replace(QUICK, repairs=5))
+    _, requests = ask_once([two, '{"toolCalls": [{"name": "speak"}]}', GOOD], replace(QUICK, repairs=5))
     told = [line for line in prompt(requests[1]).splitlines() if line.startswith("- [V")]
     assert [line.split("]")[0] for line in told] == ["- [V002 $.toolCalls[0", "- [V001 $.toolCalls[0"]
     assert "correction 1 of 5" in prompt(requests[1])  # the number that is configured
@@ -108,8 +108,8 @@ HINTS = {
 
 @pytest.mark.spec("A5")
 @pytest.mark.parametrize(("form", "hint"), HINTS.values(), ids=HINTS.keys())
-def test_a_hint_for_each_defect_that_was_seen_and_for_no_other(form: str, hint: str) -> None:
-    _, requests = asked([form.format(FAULTY), GOOD])
+def test_each_defect_that_was_seen_gets_a_hint_and_no_other(form: str, hint: str) -> None:
+    _, requests = ask_once([form.format(FAULTY), GOOD])
     text = prompt(requests[1])
     assert hint in text
     others = {other for _, other in HINTS.values()} - {hint}
@@ -117,8 +117,8 @@ def test_a_hint_for_each_defect_that_was_seen_and_for_no_other(form: str, hint: 
 
 
 @pytest.mark.spec("A5")
-def test_several_defects_get_a_hint_each() -> None:
-    _, requests = asked(["<FUNCTION_CALLS>```json\n{'toolCalls': [{name: 'speak',}]}\n```</FUNCTION_CALLS>", GOOD])
+def test_each_of_several_defects_gets_a_hint() -> None:
+    _, requests = ask_once(["<FUNCTION_CALLS>```json\n{'toolCalls': [{name: 'speak',}]}\n```</FUNCTION_CALLS>", GOOD])
     for defect in ("the XML wrapper", "a code block", "names without quotes", "a trailing comma", "single quotes"):
         assert HINTS[defect][1] in prompt(requests[1])
 
@@ -127,7 +127,7 @@ def test_several_defects_get_a_hint_each() -> None:
 def test_words_in_the_reply_are_not_defects() -> None:
     # Different: the document searches the reply for words such as "newline" and "function_calls", and hints at things that are not there.
     talk = {"toolCalls": [{"name": "speak"}], "content": "a newline, a single quote, function_calls, ```json"}
-    _, requests = asked([talk, GOOD])
+    _, requests = ask_once([talk, GOOD])
     assert not [hint for _, hint in HINTS.values() if hint in prompt(requests[1])]
 
 
@@ -181,7 +181,7 @@ def test_the_prompt_for_a_faulty_call_refers_to_the_models_text(reply: str, path
     ],
 )
 def test_a_fault_is_reported_once_and_the_form_lists_the_required_parts(reply: str, told: list[str]) -> None:
-    _, requests = asked([reply, GOOD])
+    _, requests = ask_once([reply, GOOD])
     text = prompt(requests[1])
     assert [line[3:].split("]")[0] for line in text.splitlines() if line.startswith("- [")] == told
     assert "- content | toolCalls: at least one of these is needed" in text
@@ -190,7 +190,7 @@ def test_a_fault_is_reported_once_and_the_form_lists_the_required_parts(reply: s
 
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_in_every_language_the_field_is_the_one_that_the_model_wrote(language: str) -> None:
-    _, requests = asked(
+    _, requests = ask_once(
         ['{"toolCalls": [{"name": "speak", "arguments": {}}]}', GOOD], replace(QUICK, language=language)
     )
     line = next(line for line in prompt(requests[1]).splitlines() if line.startswith("- [V002"))
@@ -235,7 +235,7 @@ def test_where_the_model_was_asked_to_write_calls_in_tags_they_are_not_a_defect(
 
 @pytest.mark.spec("A7")
 def test_a_wrapped_reply_needs_no_repair() -> None:
-    answer, requests = asked([f"<function_calls>{GOOD}</function_calls>"])
+    answer, requests = ask_once([f"<function_calls>{GOOD}</function_calls>"])
     assert answer.outcome == "accepted"
     assert len(requests) == 1  # the document spends a call on it
 
@@ -243,18 +243,18 @@ def test_a_wrapped_reply_needs_no_repair() -> None:
 @pytest.mark.spec("A7")
 def test_malformed_json_is_repaired_on_the_first_attempt_at_temperature_0() -> None:
     script = [PROSE, '{"toolCalls": [{"name": "speak", "arguments": {"text": "Hello"}}]}']
-    answer, requests = asked(script, replace(QUICK, temperature=0.8))
+    answer, requests = ask_once(script, replace(QUICK, temperature=0.8))
     assert answer.outcome == "repaired"
     assert answer.calls[0].args == {"text": "Hello"}
     assert [request["temperature"] for request in requests] == [0.8, 0.0]
     assert [message["role"] for message in requests[1]["messages"]].count("user") == 1
-    _, requests = asked(script, replace(QUICK, temperature=0.8, repair_temperature=None))
+    _, requests = ask_once(script, replace(QUICK, temperature=0.8, repair_temperature=None))
     assert "temperature" not in requests[1]
 
 
 @pytest.mark.spec("A7")
 def test_each_attempt_is_judged_again_and_after_two_repairs_the_user_gets_the_text() -> None:
-    answer, requests = asked([FAULTY, '{"content": {"a": 1}}', PROSE], then=PROSE)
+    answer, requests = ask_once([FAULTY, '{"content": {"a": 1}}', PROSE], then=PROSE)
     assert len(requests) == 3
     assert "correction 2 of 2" in prompt(requests[2])
     assert answer.outcome == "degraded"
@@ -282,8 +282,8 @@ def test_each_attempt_is_judged_again_and_after_two_repairs_the_user_gets_the_te
         ('{"needsMoreWork": "perhaps", "content": "Hi"}', {"content": "Hi"}, []),
     ],
 )
-def test_a_reply_that_is_partly_right_gives_that_part(reply: str, value: dict[str, Any], refused: list[str]) -> None:
-    answer, _ = asked([], then=reply)
+def test_a_partly_valid_reply_gives_its_valid_part(reply: str, value: dict[str, Any], refused: list[str]) -> None:
+    answer, _ = ask_once([], then=reply)
     assert answer.outcome == "degraded"
     assert answer.data == value
     assert answer.text == value["content"]
@@ -302,7 +302,7 @@ def test_a_stream_ends_with_the_part_too() -> None:
 
 @pytest.mark.parametrize("policy", [STRICT, Policy(), Policy(repairs=0)])
 def test_other_policies_never_give_text_in_place_of_a_value(policy: Policy) -> None:
-    answer, requests = asked([], replace(policy, models=("m",)), then=PROSE)
+    answer, requests = ask_once([], replace(policy, models=("m",)), then=PROSE)
     assert answer.outcome == "failed"
     assert answer.text == ""
     assert len(requests) == 1 + policy.repairs
@@ -350,7 +350,7 @@ def test_a_reply_over_the_limit_is_not_given_as_text_either() -> None:
 
 
 def test_a_reply_that_was_cut_off_is_not_given_as_text_either() -> None:
-    answer, _ = asked([], then=Say(PROSE[:20], finish="length"))
+    answer, _ = ask_once([], then=Say(PROSE[:20], finish="length"))
     assert answer.outcome == "failed"
 
 
@@ -359,7 +359,7 @@ def test_the_configuration_of_the_document() -> None:
     assert (Policy().retries, Policy().backoff, Policy().backoff_cap) == (3, 1.0, 30.0)
     assert Policy().repair_temperature == 0.0
     assert Policy().modes == ("json_schema", "json_object", "text")
-    answer, requests = asked([], replace(OFF, models=("m",)), then=FAULTY)  # the repair loop switched off
+    answer, requests = ask_once([], replace(OFF, models=("m",)), then=FAULTY)  # the repair loop switched off
     assert len(requests) == 1
     assert answer.repairs == 0
 
@@ -370,19 +370,19 @@ def test_the_configuration_of_the_document() -> None:
 @pytest.mark.spec("A8")
 def test_too_many_requests_are_waited_for_as_long_as_the_caller_allows() -> None:
     seen: list[Progress] = []
-    answer, requests = asked([*[Fail(429)] * 30, GOOD], on_event=progress(seen.append))
+    answer, requests = ask_once([*[Fail(429)] * 30, GOOD], on_event=progress(seen.append))
     assert answer.outcome == "accepted"
     assert len(requests) == 31  # more than any count of retries or attempts
     assert [(wait.attempt, wait.limit, wait.reason, wait.is_repair) for wait in seen] == [
         (n, None, "rate", False) for n in range(1, 31)
     ]
-    answer, _ = asked([], replace(QUICK, deadline=0.05), then=Fail(429))
+    answer, _ = ask_once([], replace(QUICK, deadline=0.05), then=Fail(429))
     assert answer.stopped is not None
     assert answer.stopped.data["budget"] == "deadline"
 
 
 @pytest.mark.spec("A8")
-def test_and_the_caller_may_cancel_such_a_wait() -> None:
+def test_the_caller_may_cancel_a_wait_after_too_many_requests() -> None:
     cancel = threading.Event()
     waits = 0
 
@@ -392,7 +392,7 @@ def test_and_the_caller_may_cancel_such_a_wait() -> None:
         if waits == 20:
             cancel.set()
 
-    answer, requests = asked([], then=Fail(429), on_event=listen, cancel=cancel)
+    answer, requests = ask_once([], then=Fail(429), on_event=listen, cancel=cancel)
     assert answer.outcome == "failed"
     assert answer.reason == "cancelled"
     assert len(requests) == 20
@@ -400,16 +400,16 @@ def test_and_the_caller_may_cancel_such_a_wait() -> None:
 
 @pytest.mark.spec("A8")
 def test_other_failures_are_retried_three_times() -> None:
-    _, requests = asked([], then=Fail(500))
+    _, requests = ask_once([], then=Fail(500))
     assert len(requests) == 4
-    _, requests = asked([], then=Fail(400))
+    _, requests = ask_once([], then=Fail(400))
     assert len(requests) == 1
 
 
 @pytest.mark.spec("A10")
 def test_retries_and_repairs_are_reported_separately_as_they_happen() -> None:
     seen: list[Progress] = []
-    asked([Fail(503), FAULTY, Fail(429), GOOD], on_event=progress(seen.append))
+    ask_once([Fail(503), FAULTY, Fail(429), GOOD], on_event=progress(seen.append))
     assert [(p.is_repair, p.attempt, p.limit, p.reason) for p in seen] == [
         (False, 1, 3, "transient"),
         (True, 1, 2, "format"),
@@ -428,7 +428,7 @@ def test_the_ladder_of_modes_steps_down_and_each_rung_is_repaired() -> None:
             steps.append((event.before, event.after))
 
     policy = replace(QUICK, models=("ladder",))
-    answer, requests = asked([FAULTY, GOOD], policy, reject={"json_schema", "json_object"}, on_event=listen)
+    answer, requests = ask_once([FAULTY, GOOD], policy, reject={"json_schema", "json_object"}, on_event=listen)
     assert steps == [("json_schema", "json_object"), ("json_object", "text")]
     assert answer.outcome == "repaired"
     assert [request.get("response_format", {}).get("type") for request in requests] == [
@@ -438,7 +438,7 @@ def test_the_ladder_of_modes_steps_down_and_each_rung_is_repaired() -> None:
 
 @pytest.mark.spec("A9")
 def test_prose_in_place_of_a_value_steps_down_a_mode_with_each_repair() -> None:
-    answer, requests = asked([PROSE, PROSE, GOOD], replace(QUICK, models=("prose",)))
+    answer, requests = ask_once([PROSE, PROSE, GOOD], replace(QUICK, models=("prose",)))
     assert answer.repairs == 2
     assert [request.get("response_format", {}).get("type") for request in requests] == [
         "json_schema",
@@ -451,7 +451,7 @@ def test_prose_in_place_of_a_value_steps_down_a_mode_with_each_repair() -> None:
 def test_each_refused_reply_and_each_repair_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     # Different: refusals are logged with their codes, without the reply; the document logs both, and only when debugging.
     caplog.set_level(logging.INFO, "trueup")
-    asked([FAULTY, GOOD], on_event=log_events())
+    ask_once([FAULTY, GOOD], on_event=log_events())
     told = [record.getMessage() for record in caplog.records]
     assert [line for line in told if line.startswith("judged") and 'codes="V002"' in line]
     assert [line for line in told if line.startswith("repairing") and "nth=1 most=2" in line]
@@ -463,7 +463,7 @@ def test_each_refused_reply_and_each_repair_is_in_the_log(caplog: pytest.LogCapt
 
 def given_up(then: Any, **policy: Any) -> Finished:
     seen: list[Event] = []
-    asked([], replace(QUICK, **policy), then=then, on_event=seen.append)
+    ask_once([], replace(QUICK, **policy), then=then, on_event=seen.append)
     assert isinstance(seen[-1], Finished)
     return seen[-1]
 
@@ -477,7 +477,7 @@ def test_the_event_of_giving_up_carries_the_raw_reply() -> None:
     assert given_up(GOOD).raw == ""  # nothing was given up
 
 
-def test_bounded_and_redacted_as_configured() -> None:
+def test_the_raw_reply_is_shortened_and_redacted_as_configured() -> None:
     key = "sk-abcdefghijklmnopqrstuvwx"
     assert given_up(f"My key is {key}.").raw == "My key is [redacted]."
     assert given_up("x" * 9000).raw == "x" * 1999 + "…"
@@ -491,12 +491,12 @@ def test_bounded_and_redacted_as_configured() -> None:
         Policy(redaction={"bodies": "some"})
 
 
-def test_and_it_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    asked([], then=PROSE, on_event=log_events())
+def test_the_event_of_giving_up_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    ask_once([], then=PROSE, on_event=log_events())
     loud = [record for record in caplog.records if record.levelno >= logging.WARNING]  # the default log
     assert PROSE in loud[-1].getMessage()
     assert loud[-1].getMessage().startswith("finished")
-    assert "A004" in asked([], then=PROSE)[0].findings.errors[-1].code
+    assert "A004" in ask_once([], then=PROSE)[0].findings.errors[-1].code
     caplog.clear()
-    asked([FAULTY, GOOD], on_event=log_events())  # a repair that helped is not worth a warning
+    ask_once([FAULTY, GOOD], on_event=log_events())  # a repair that helped is not worth a warning
     assert not [r for r in caplog.records if r.levelno >= logging.WARNING and r.getMessage().startswith("finished")]

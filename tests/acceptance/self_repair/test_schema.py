@@ -82,7 +82,7 @@ def test_fields_that_the_schema_does_not_know_stay() -> None:
 
 
 @pytest.mark.spec("A4")
-def test_other_kinds_of_errors_give_their_facts_too() -> None:
+def test_other_kinds_of_errors_have_their_data_too() -> None:
     closed = Contract(
         {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "additionalProperties": False},
         coerce="off",
@@ -128,7 +128,7 @@ def test_a_field_that_is_null_is_absent(contract: Contract, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"toolCalls": null, "content": null}', '{"content": null}', '{"toolCalls": null}'])
-def test_and_an_envelope_of_absent_fields_still_says_nothing(text: str) -> None:
+def test_an_envelope_of_absent_fields_still_says_nothing(text: str) -> None:
     assert not ANY.check(text).ok
     assert not CONTRACT.check(text).ok
 

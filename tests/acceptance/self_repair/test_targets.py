@@ -88,7 +88,7 @@ def test_the_four_targets_are_met(report: Report) -> None:
 
 
 @pytest.mark.spec("A12")
-def test_and_of_the_asks_that_were_repaired_the_mean_is_below_the_target_too(report: Report) -> None:
+def test_the_mean_of_repaired_asks_is_below_the_target_too(report: Report) -> None:
     row = report.rows["m"]
     repaired = row.valid - row.first
     assert repaired > 10

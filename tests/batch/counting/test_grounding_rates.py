@@ -78,7 +78,7 @@ def test_the_terminal_shows_rates_in_eighty_columns_and_only_if_grounded(tmp_pat
     assert not any("evidence" in row for row in (*plain.valid, *plain.failed))
 
 
-def test_values_from_the_prompt_and_of_other_records_have_rates_of_their_own(tmp_path: Path) -> None:
+def test_values_from_the_prompt_and_from_other_records_have_separate_rates(tmp_path: Path) -> None:
     table = "| name | age |\n|---|---|\n| Ana Ruiz | 41 |\n| Luis Vega | 36 |\n"
     swapped = [{"name": "Ana Ruiz", "age": 36}, {"name": "Luis Vega", "age": 41}]
     talk = [
@@ -93,7 +93,7 @@ def test_values_from_the_prompt_and_of_other_records_have_rates_of_their_own(tmp
     assert fields["$[].name"] == {"values": 3, "rate": 0.6667, "exact": 2, "only_in_prompt": 1}
 
 
-def test_claims_of_a_text_have_one_row(tmp_path: Path) -> None:
+def test_the_claims_of_a_text_share_one_row(tmp_path: Path) -> None:
     line = json.dumps(
         {
             "unit_id": "t",
@@ -107,7 +107,7 @@ def test_claims_of_a_text_have_one_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_rates_do_not_depend_on_who_judges(tmp_path: Path, workers: int) -> None:
+def test_the_rates_do_not_depend_on_the_number_of_workers(tmp_path: Path, workers: int) -> None:
     lines = [line.replace('"unit_id": "', f'"unit_id": "{at}-') for at in range(40) for line in mixed()]
     whole = run(tmp_path, lines, contract())
     parted = run(tmp_path, lines, contract(), out="parted", workers=workers, range_size=2_000)
@@ -116,7 +116,7 @@ def test_the_rates_do_not_depend_on_who_judges(tmp_path: Path, workers: int) -> 
     assert whole.summary["grounded"] == parted.summary["grounded"]
 
 
-def test_merged_and_refused_lines_are_taken_out_of_the_rates(tmp_path: Path) -> None:
+def test_merged_and_refused_lines_are_removed_from_the_rates(tmp_path: Path) -> None:
     lines = [unit("a", {"total": 1187}), unit("a", {"total": 1178}), unit("b", {"total": 20})]
     chosen = run(tmp_path, lines, contract(), out="merged", merge="valid").summary["grounded"]
     assert chosen["fields"] == {"$.total": {"values": 2, "rate": 1.0, "exact": 1, "normalized": 1}}
@@ -133,7 +133,7 @@ Values = st.lists(
 
 
 @given(st.lists(Values, max_size=6), st.randoms())
-def test_tables_add_up_in_any_order_and_come_apart_again(parts: list[Any], dice: random.Random) -> None:
+def test_tables_can_be_added_in_any_order_and_subtracted_again(parts: list[Any], dice: random.Random) -> None:
     whole: grounding_rates.Table = {}
     tables: list[grounding_rates.Table] = []
     for part in parts:
@@ -182,7 +182,7 @@ def codes(ran: Ran) -> dict[str, list[str]]:
         ({}, "the unit has no field that could be one"),
     ],
 )
-def test_a_source_that_is_none_fails_its_unit_alone(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+def test_an_invalid_source_fails_only_its_unit(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     bad = json.dumps({"unit_id": "bad", "input": given, "raw_response": '{"name": "Ada"}'})
     ran = run(tmp_path, [bad, unit("good", {"name": "Ada"}, "Ada")], contract())
     assert codes(ran) == {"bad": [f"The contract is grounded, and {said}"]}
@@ -190,7 +190,7 @@ def test_a_source_that_is_none_fails_its_unit_alone(tmp_path: Path, given: dict[
     assert [row["unit_id"] for row in ran.valid] == ["good"]
 
 
-def test_a_field_that_is_named_is_the_only_source(tmp_path: Path) -> None:
+def test_a_named_field_is_the_only_source(tmp_path: Path) -> None:
     lines = [
         json.dumps({"unit_id": "named", "input": {"mail": "Ada", "note": "Luis"}, "raw_response": '{"name": "Ada"}'}),
         json.dumps({"unit_id": "other", "input": {"mail": "Ada", "note": "Luis"}, "raw_response": '{"name": "Luis"}'}),
@@ -204,7 +204,7 @@ def test_a_field_that_is_named_is_the_only_source(tmp_path: Path) -> None:
     assert "not in the source" in codes(ran)["other"][0]
 
 
-def test_the_other_fields_of_a_conversation_are_no_source(tmp_path: Path) -> None:
+def test_the_other_fields_of_a_conversation_are_not_a_source(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "Ada asks."}, {"role": "assistant", "content": '{"name": "Ada"}'}]
     lines = [
         json.dumps({"unit_id": "talk", "topic": "orders", "expected": "Bo", "messages": talk}),
@@ -219,7 +219,7 @@ def test_the_other_fields_of_a_conversation_are_no_source(tmp_path: Path) -> Non
     assert [row["unit_id"] for row in ran.valid] == ["talk", "own"]
 
 
-def test_a_field_of_that_name_on_the_line_gives_way_with_a_remark(tmp_path: Path) -> None:
+def test_a_field_with_that_name_on_the_line_is_replaced_with_a_remark(tmp_path: Path) -> None:
     lines = [unit("own", {"name": "Ada"}, "Ada", evidence="photo.jpg"), unit("plain", {"name": "Ada"}, "Ada")]
     ran = run(tmp_path, lines, contract())
     assert [warning["code"] for warning in ran.valid[0]["warnings"]] == ["U010"]
@@ -228,7 +228,7 @@ def test_a_field_of_that_name_on_the_line_gives_way_with_a_remark(tmp_path: Path
     assert plain.valid[0]["evidence"] == "photo.jpg"
 
 
-def test_a_record_that_is_sifted_again_has_the_evidence_of_its_last_verdict(tmp_path: Path) -> None:
+def test_a_record_sifted_again_has_the_evidence_of_its_last_verdict(tmp_path: Path) -> None:
     first = run(tmp_path, mixed(), contract())
     rows = [json.dumps(row) for row in (*first.valid, *first.failed)]
     again = run(tmp_path, rows, contract(), out="again")
@@ -259,7 +259,7 @@ def test_two_sifts_are_compared_by_their_rates(tmp_path: Path) -> None:
     assert "grounded" not in compare(plain.out, plain.out).to_dict()
 
 
-def test_the_arguments_of_calls_stand_in_the_record(tmp_path: Path) -> None:
+def test_the_record_contains_the_arguments_of_calls(tmp_path: Path) -> None:
     tool = {"name": "book", "parameters": {"type": "object", "properties": {"guest": {"type": "string"}}}}
     calls = Contract(tools=[tool], grounded={"calls": True})
     call = {

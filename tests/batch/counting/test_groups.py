@@ -115,7 +115,7 @@ def test_parts_add_up_to_the_whole(units: list[list[Any]]) -> None:
             assert row["units"] <= row["times"]
 
 
-def test_paths_that_models_invent_do_not_fill_the_summary() -> None:
+def test_paths_invented_by_models_do_not_fill_the_summary() -> None:
     tally = UnitTally()
     for number in range(MOST + 500):
         tally.note_finding("u", ("V003", f"$.invented{number}", None, "error"), {})

@@ -20,7 +20,7 @@ def write(contents: dict[Path, bytes], *, fail: bool = False) -> None:
             raise KeyError("in the middle")
 
 
-def test_files_take_their_places_together(tmp_path: Path) -> None:
+def test_files_are_put_in_place_together(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.write_text("before")
     with placed(first, second) as (one, two):
@@ -34,7 +34,7 @@ def test_files_take_their_places_together(tmp_path: Path) -> None:
     assert first.read_text() == "1"
 
 
-def test_a_full_disk_leaves_both_files_as_they_were_and_names_the_one(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_both_files_unchanged_and_the_error_names_the_file(tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", "1m") as disk:
         train, held_out = disk / "train", tmp_path / "held_out"
         for path in (train, held_out):
@@ -57,7 +57,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
         assert file.read_bytes() == text
 
 
-def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     got: list[str] = []

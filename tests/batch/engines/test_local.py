@@ -38,7 +38,7 @@ class Poison:
 
 
 @pytest.mark.spec("B11", "B19")
-def test_poisonous_units_fail_alone(tmp_path: Path) -> None:
+def test_units_that_crash_or_hang_fail_alone(tmp_path: Path) -> None:
     told = ["fine", "fatal", "fine", "slow", "big", "raise", "once", "fine"]
     ran = run(tmp_path, [unit(f"{n}", f'["{word}"]') for n, word in enumerate(told)], Poison(tmp_path), seconds=2)
     assert [row["unit_id"] for row in ran.valid] == ["0", "2", "6", "7"]
@@ -48,7 +48,7 @@ def test_poisonous_units_fail_alone(tmp_path: Path) -> None:
     assert b"canary" not in b"".join(bytes_of(ran.out).values())
 
 
-def test_duplicates_and_poison_in_one_range_are_both_told(tmp_path: Path) -> None:
+def test_duplicates_and_crashes_in_one_range_are_both_reported(tmp_path: Path) -> None:
     lines = [unit("a", "[1]"), unit("b", '["fatal"]'), unit("a", "[2]"), unit("b", "[3]")]
     ran = run(tmp_path, lines, Poison(tmp_path))
     assert [row["data"] for row in ran.valid] == [[1]]
@@ -59,7 +59,7 @@ def test_duplicates_and_poison_in_one_range_are_both_told(tmp_path: Path) -> Non
     ]
 
 
-def test_a_contract_that_cannot_be_made_in_a_worker_ends_the_run(
+def test_a_contract_that_cannot_be_built_in_a_worker_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from trueup.batch.engines import local
@@ -71,7 +71,7 @@ def test_a_contract_that_cannot_be_made_in_a_worker_ends_the_run(
 
 
 @pytest.mark.spec("B19")
-def test_a_line_of_a_hundred_megabytes_costs_no_memory(tmp_path: Path) -> None:
+def test_a_line_of_a_hundred_megabytes_is_not_kept_in_memory(tmp_path: Path) -> None:
     file = tmp_path / "big.jsonl"
     with file.open("wb") as opened:
         opened.write(unit("a").encode() + b'\n{"unit_id": "huge", "raw_response": "')

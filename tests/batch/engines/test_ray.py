@@ -111,7 +111,7 @@ def sift(
 
 
 @pytest.mark.spec("B22")
-def test_a_cluster_gives_the_bytes_of_the_local_engine_and_a_unit_that_ends_its_worker_fails_alone(
+def test_a_cluster_writes_the_same_bytes_as_the_local_engine_and_a_unit_that_ends_its_worker_fails_alone(
     cluster: Nodes, token: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contract = gated(tmp_path)
@@ -128,7 +128,7 @@ def test_a_cluster_gives_the_bytes_of_the_local_engine_and_a_unit_that_ends_its_
 
 
 @pytest.mark.spec("B22")
-def test_when_the_head_is_gone_the_command_says_so_and_resumes_on_another_cluster(
+def test_a_lost_head_node_is_reported_and_the_command_resumes_on_another_cluster(
     cluster: Nodes, tmp_path: Path
 ) -> None:  # fmt: skip
     contract = gated(tmp_path)
@@ -174,7 +174,7 @@ def test_when_the_head_is_gone_the_command_says_so_and_resumes_on_another_cluste
     ids=["none", "wrong", "no token"],
 )
 @pytest.mark.spec("B22")
-def test_when_the_cluster_wants_a_token_the_error_says_what_to_set(
+def test_if_the_cluster_requires_a_token_the_error_says_what_to_set(
     cluster: Nodes, tmp_path: Path, given: dict[str, str], says: str
 ) -> None:
     file = str(write(tmp_path / "lines.jsonl", lines_of(4)))
@@ -188,7 +188,7 @@ def test_when_the_cluster_wants_a_token_the_error_says_what_to_set(
 
 
 @pytest.mark.spec("B22")
-def test_files_on_shared_storage_are_read_by_the_workers_with_the_settings_of_the_command(
+def test_workers_read_files_on_shared_storage_with_the_settings_of_the_command(
     cluster: Nodes, token: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the nodes run already, without the endpoint and the keys
@@ -225,7 +225,7 @@ def test_files_on_shared_storage_are_read_by_the_workers_with_the_settings_of_th
 
 
 @pytest.mark.spec("B11", "B22")
-def test_lines_are_merged_and_files_grow_on_a_cluster_as_they_do_here(
+def test_merging_and_growing_files_work_on_a_cluster_as_they_do_locally(
     cluster: Nodes, token: None, tmp_path: Path
 ) -> None:  # fmt: skip
     lines = [unit(f"u{n % 70}", REPLIES[n * 3 % 4]).encode() for n in range(120)]
@@ -241,7 +241,7 @@ def test_lines_are_merged_and_files_grow_on_a_cluster_as_they_do_here(
 
 
 @pytest.mark.spec("B22")
-def test_a_contract_of_ones_own_module_and_its_imports_travel_and_so_do_parts(
+def test_a_contract_from_the_users_module_is_sent_with_its_imports_and_so_are_parts(
     cluster: Nodes, token: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # as on machines that share nothing: the modules are deleted, and the folder of the run is not visible
@@ -279,7 +279,7 @@ def _removing(helper: Any, paths: list[Path]) -> Any:
 
 
 @pytest.mark.spec("B22")
-def test_a_node_that_is_killed_loses_nothing(cluster: Nodes, tmp_path: Path) -> None:
+def test_killing_a_node_loses_nothing(cluster: Nodes, tmp_path: Path) -> None:
     # the last test that uses the shared cluster, which loses a node here
     contract = gated(tmp_path)
     file = str(write(tmp_path / "lines.jsonl", lines_of(200, wait=True)))
@@ -301,7 +301,7 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Nodes, tmp_path: Path) -> 
 @linux
 @pytest.mark.spec("B22")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_a_cluster_of_our_own_listens_on_loopback_and_ends_with_the_command(
+def test_a_cluster_that_trueup_starts_listens_on_loopback_and_ends_with_the_command(
     tmp_path: Path, end: signal.Signals
 ) -> None:
     file = str(write(tmp_path / "lines.jsonl", lines_of(50, wait=True)))
@@ -332,12 +332,12 @@ def _is_loopback(address: str) -> bool:
     return packed[-4] == 127 and packed[:-4] in (b"", bytes(10) + b"\xff\xff")
 
 
-def test_without_a_range_to_judge_no_cluster_is_started(tmp_path: Path) -> None:
+def test_no_cluster_is_started_if_there_is_nothing_to_judge(tmp_path: Path) -> None:
     file = str(write(tmp_path / "lines.jsonl", []))
     assert run_files(tmp_path, [file], engine="ray:nobody:1").summary["counts"]["units"] == 0
 
 
-def test_an_address_for_the_client_names_the_one_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_client_address_names_the_address_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(
         EngineFailed, match=r"client: give the address of the head node, such as 10\.0\.0\.1:6379, or pip"
@@ -354,7 +354,7 @@ def test_an_unreachable_address_is_reported_immediately(port: str) -> None:
             _reach(address)
 
 
-def test_a_backtest_counts_there_what_it_counts_here(
+def test_a_backtest_counts_the_same_on_a_cluster_as_locally(
     tmp_path: Path, cluster: Nodes, token: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.backtesting.making import OLD, write_contract, write_units

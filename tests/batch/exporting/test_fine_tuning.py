@@ -55,7 +55,7 @@ FENCED = 'Sure!\n```json\n{"age": "7"}\n```'
         ("completion", {"prompt": ASKED, "completion": [{"role": "assistant", "content": '{"age": 7}'}]}),
     ],
 )
-def test_a_pair_in_each_format_holds_the_conformed_value(run: Run, tmp_path: Path, to: str, expected: Any) -> None:
+def test_a_pair_in_each_format_contains_the_conformed_value(run: Run, tmp_path: Path, to: str, expected: Any) -> None:
     sift(run, tmp_path, unit("a", {"messages": ASKED}, FENCED), unit("b", {"messages": ASKED}, "no idea"))
     ran = run("export", "out", "--to", to, "-o", "train.jsonl")
     assert ran.code == 0, ran
@@ -73,7 +73,7 @@ def test_a_pair_in_each_format_holds_the_conformed_value(run: Run, tmp_path: Pat
         ({"a": {"b": "How old?"}, "prompt": "not this one"}, ("--prompt", "a.b")),
     ],
 )
-def test_the_prompt_is_found_where_inputs_have_it_or_where_it_is_said(
+def test_the_prompt_is_found_in_the_usual_fields_or_in_the_named_one(
     run: Run, tmp_path: Path, given: Any, options: tuple[str, ...]
 ) -> None:
     sift(run, tmp_path, unit("a", given, FENCED))
@@ -81,7 +81,7 @@ def test_the_prompt_is_found_where_inputs_have_it_or_where_it_is_said(
     assert lines(tmp_path / "t.jsonl") == [{"prompt": "How old?", "completion": '{"age": 7}'}]
 
 
-def test_units_without_a_prompt_are_counted_and_the_way_out_is_named(run: Run, tmp_path: Path) -> None:
+def test_units_without_a_prompt_are_counted_and_the_message_says_what_to_do(run: Run, tmp_path: Path) -> None:
     sift(run, tmp_path, unit("a", {"id": 5}, FENCED), unit("b", None, FENCED))
     ran = run("export", "out", "-o", "t.jsonl")
     assert ran.code == 1
@@ -90,13 +90,13 @@ def test_units_without_a_prompt_are_counted_and_the_way_out_is_named(run: Run, t
     assert ran.out.endswith(": --prompt FIELD\n")
 
 
-def test_system_words_and_the_reply_as_it_was_written(run: Run, tmp_path: Path) -> None:
+def test_a_pair_may_have_a_system_message_and_the_original_reply(run: Run, tmp_path: Path) -> None:
     sift(run, tmp_path, unit("a", "How old?", FENCED))
     assert run("export", "out", "-o", "t.jsonl", "--system", "Be brief.", "--as-written").code == 0
     assert lines(tmp_path / "t.jsonl") == [{"messages": [*ASKED, {"role": "assistant", "content": FENCED}]}]
 
 
-def test_messages_with_more_than_text_go_where_they_can(run: Run, tmp_path: Path) -> None:
+def test_messages_with_more_than_text_are_exported_only_to_formats_that_allow_them(run: Run, tmp_path: Path) -> None:
     parts = [{"type": "text", "text": "How old?"}, {"type": "image_url", "image_url": {"url": "x"}}]
     sift(run, tmp_path, unit("a", {"messages": [{"role": "user", "content": parts}]}, FENCED))
     assert run("export", "out", "-o", "t.jsonl").code == 0
@@ -106,7 +106,7 @@ def test_messages_with_more_than_text_go_where_they_can(run: Run, tmp_path: Path
     assert "1 unit left out: its messages have more than text" in ran.out
 
 
-def test_a_merged_unit_has_a_refused_reply_to_prefer_the_valid_one_to(run: Run, tmp_path: Path) -> None:
+def test_a_merged_unit_gives_a_preference_pair_with_its_refused_reply(run: Run, tmp_path: Path) -> None:
     sift(
         run, tmp_path, unit("a", "How old?", "no idea"), unit("a", "How old?", FENCED), unit("b", "And you?", FENCED),
         options=("--merge", "valid"),
@@ -162,7 +162,7 @@ def test_a_unit_that_a_retry_made_valid_is_a_pair(run: Run, tmp_path: Path) -> N
     assert {"prompt": "Number of c?", "chosen": '{"n": 3}', "rejected": "no"} in lines(tmp_path / "t.jsonl")
 
 
-def test_what_the_contract_refuses_is_not_exported(run: Run, tmp_path: Path) -> None:
+def test_refused_replies_are_not_exported(run: Run, tmp_path: Path) -> None:
     path = npc(tmp_path)
     schema = path / "config/schemas/ask.json"
     schema.write_text(json.dumps({**NUMBER, "properties": {"n": {"type": "integer", "minimum": 2}}}))
@@ -171,7 +171,7 @@ def test_what_the_contract_refuses_is_not_exported(run: Run, tmp_path: Path) -> 
     assert "1 unit left out: the contract refuses its reply" in ran.out
 
 
-def test_held_out_pairs_are_a_share_and_never_in_both(run: Run, tmp_path: Path) -> None:
+def test_held_out_pairs_are_a_share_and_no_pair_is_in_both_files(run: Run, tmp_path: Path) -> None:
     sift(run, tmp_path, *(unit(f"u{n}", f"Question {n}", FENCED) for n in range(300)))
     ran = run("export", "out", "--to", "completion", "-o", "t.jsonl", "--held-out", "v.jsonl", "--share", "0.2")
     assert ran.code == 0, ran
@@ -182,7 +182,9 @@ def test_held_out_pairs_are_a_share_and_never_in_both(run: Run, tmp_path: Path) 
 
 
 @given(st.text(min_size=1, max_size=20), st.integers(0, 9999), st.integers(0, 999), st.floats(0.01, 0.99))
-def test_what_was_made_of_one_unit_is_on_one_side(name: str, repetition: int, item: int, share: float) -> None:
+def test_all_pairs_of_a_unit_are_on_the_same_side_of_the_split(
+    name: str, repetition: int, item: int, share: float
+) -> None:
     side = is_held_out(name, share)
     assert is_held_out(f"{name}__rep{repetition:04d}", share) == side
     assert is_held_out(f"{name}__rep{repetition:04d}__fan{item:03d}", share) == side
@@ -209,7 +211,7 @@ def test_what_was_made_of_one_unit_is_on_one_side(name: str, repetition: int, it
         (["run", "--step", "ask", "-o", "t.jsonl", "--to", "gemini", "--preference"], "use openai or completion"),
     ],
 )
-def test_what_cannot_be_exported_is_a_clear_error(run: Run, tmp_path: Path, args: list[str], message: str) -> None:
+def test_an_impossible_export_is_a_clear_error(run: Run, tmp_path: Path, args: list[str], message: str) -> None:
     npc(tmp_path)
     ran = run("export", *args)
     assert ran.code == 2, ran
@@ -217,7 +219,7 @@ def test_what_cannot_be_exported_is_a_clear_error(run: Run, tmp_path: Path, args
     assert not (tmp_path / "t.jsonl").exists()
 
 
-def test_an_earlier_file_stays_until_the_new_one_is_whole(run: Run, tmp_path: Path) -> None:
+def test_an_earlier_file_stays_until_the_new_one_is_complete(run: Run, tmp_path: Path) -> None:
     npc(tmp_path)
     (tmp_path / "t.jsonl").write_text("before")
     assert run("export", "run", "--step", "aks", "-o", "t.jsonl").code == 2
@@ -226,7 +228,7 @@ def test_an_earlier_file_stays_until_the_new_one_is_whole(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("to", ["openai", "anthropic", "gemini", "completion"])
-def test_lines_that_are_not_records_are_counted_whatever_they_hold(run: Run, tmp_path: Path, to: str) -> None:
+def test_lines_that_are_not_records_are_counted_whatever_they_contain(run: Run, tmp_path: Path, to: str) -> None:
     good: dict[str, Any] = {"unit_id": "a", "input": "p\ud800", "raw_response": "{}", "data": {"n": 10**400}}
     odd: list[dict[str, Any]] = [{"merged": "x"}, {"merged": ["x"]}, {"unit_id": None}, {"raw_response": 7}]
     damaged = [
@@ -243,7 +245,7 @@ def test_lines_that_are_not_records_are_counted_whatever_they_hold(run: Run, tmp
     assert ran.out.splitlines() == ["1 pair in t.jsonl", "8 units left out: its line is not a record of a sift"]
 
 
-def test_the_hint_to_name_the_prompt_is_for_sifted_folders_alone(run: Run, tmp_path: Path) -> None:
+def test_the_hint_to_name_the_prompt_is_only_for_sifted_folders(run: Run, tmp_path: Path) -> None:
     npc(tmp_path)
     ran = run("export", "run", "--step", "more", "--preference", "-o", "t.jsonl")
     assert (ran.code, "no reply to its prompt was refused" in ran.out) == (1, True), ran
@@ -272,7 +274,7 @@ def test_an_export_never_replaces_results(run: Run, tmp_path: Path, name: str, o
     assert run("export", "out", "-o", "out/train.jsonl").code == 0
 
 
-def test_a_run_that_is_not_over_says_so(run: Run, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_reported(run: Run, tmp_path: Path) -> None:
     pipeline = write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD))
     start(pipeline, tmp_path / "run")
     ran = run("export", "run", "-o", "t.jsonl")

@@ -23,7 +23,7 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 
 
 @pytest.mark.spec("X23", "B9", "X5")
-def test_a_table_of_a_run(tmp_path: Path) -> None:
+def test_a_run_can_be_exported_as_a_table(tmp_path: Path) -> None:
     lines = [
         unit("=1+1", '{"a": "=2", "b": -5, "c": [1, "=3"], "unit_id": "evil", "n": 2}'),
         unit("u\ud800", '{"=key": null, "d": "two\\nlines, and \\"quotes\\"\\u0000"}'),
@@ -42,7 +42,7 @@ def test_a_table_of_a_run(tmp_path: Path) -> None:
     assert flat[1]["unit_id"] == "u\ud800"
 
 
-def test_a_table_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     ran = run(tmp_path, [unit("a", json.dumps({f"k{n}": n for n in range(1100)}))], Contract(schema=True))
     for target, says in (
         (tmp_path / "t.xls", "ends in"),

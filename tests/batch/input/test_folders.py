@@ -31,19 +31,19 @@ def shards(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_is_the_files_in_it_that_can_be_read(tmp_path: Path, shards: Path) -> None:
+def test_a_folder_means_the_readable_files_in_it(tmp_path: Path, shards: Path) -> None:
     assert names(str(shards), tmp_path) == ["more/x.jsonl", "part-0.parquet", "part-1.parquet"]
     ran = run_files(tmp_path, [str(shards)])
     assert [row["unit_id"] for row in ran.valid] == ["x", "u0", "u1", "u4", "u5"]
 
 
-def test_what_a_sift_wrote_is_no_part_of_the_folder_around_it(tmp_path: Path, shards: Path) -> None:
+def test_the_output_of_a_sift_is_not_input_of_the_folder_around_it(tmp_path: Path, shards: Path) -> None:
     run_files(shards, [str(shards)])
     assert names(str(shards), tmp_path) == ["more/x.jsonl", "part-0.parquet", "part-1.parquet"]
     assert names(str(shards / "out"), tmp_path) == ["failures.jsonl", "validated.jsonl"]
 
 
-def test_a_pattern_is_the_files_that_match(tmp_path: Path, shards: Path) -> None:
+def test_a_pattern_means_the_files_that_match_it(tmp_path: Path, shards: Path) -> None:
     assert names(f"{shards}/part-*.parquet", tmp_path) == ["part-0.parquet", "part-1.parquet"]
     assert names(f"{shards}/**/*.jsonl", tmp_path) == ["more/x.jsonl"]
     write(tmp_path / "odd[1].jsonl", [unit("a")])  # a file with such a name is that file
@@ -53,13 +53,13 @@ def test_a_pattern_is_the_files_that_match(tmp_path: Path, shards: Path) -> None
 @pytest.mark.parametrize(
     ("given", "why"), [("empty", "no file in it ends in .jsonl"), ("*.parquet", "no file matches it")]
 )
-def test_nothing_to_read_is_said(tmp_path: Path, given: str, why: str) -> None:
+def test_a_folder_without_input_is_reported(tmp_path: Path, given: str, why: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UnreadableSource, match=why):
         names(str(tmp_path / given), tmp_path)
 
 
-def test_a_folder_at_an_address(tmp_path: Path) -> None:
+def test_a_folder_may_be_at_a_remote_address(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     for name in ("b.parquet", "a.parquet", "c/d.parquet"):
@@ -73,7 +73,7 @@ def test_a_folder_at_an_address(tmp_path: Path) -> None:
     assert names("memory://bucket/folder/e/out/validated.jsonl", tmp_path) == ["validated.jsonl"]
 
 
-def test_folders_that_datasets_saved(tmp_path: Path) -> None:
+def test_folders_saved_by_datasets_are_read(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     whole = datasets.Dataset.from_dict(rows_of(40))
     whole.save_to_disk(tmp_path / "one", num_shards=3)

@@ -45,42 +45,42 @@ ERRORS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_a_plain_unit() -> None:
+def test_a_plain_unit_is_read() -> None:
     unit = read({"unit_id": "a", "input": {"n": 1}, "raw_response": "hi", "retry_count": 2})
     assert unit == Unit("a", "hi", "hi", {"n": 1}, {"retry_count": 2})
 
 
-def test_the_other_fields_are_the_input_where_none_is_named() -> None:
+def test_the_other_fields_are_the_input_if_none_is_named() -> None:
     unit = read({"unit_id": "a", "city": "Oslo", "raw_response": "hi", "retry_count": 1})
     assert (unit.input, unit.kept) == ({"city": "Oslo"}, {"retry_count": 1})
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_a_providers_line(line: dict[str, Any]) -> None:
+def test_the_line_of_a_provider_is_read(line: dict[str, Any]) -> None:
     unit = read(line)
     assert (unit.id, unit.reply, unit.raw, unit.findings, unit.claims) == ("r1", '{"a": 1}', '{"a": 1}', (), True)
 
 
 @pytest.mark.parametrize("line", ERRORS.values(), ids=ERRORS)
-def test_a_providers_error_line(line: dict[str, Any]) -> None:
+def test_the_error_line_of_a_provider_is_read(line: dict[str, Any]) -> None:
     unit = read(line)
     assert (unit.id, [found.code for found in unit.findings], unit.claims) == ("r1", ["R002"], False)
     assert json.loads(unit.raw) == line
     assert unit.kept == {"response": line}
 
 
-def test_a_response_without_a_batch_around_it() -> None:
+def test_a_response_outside_a_batch_is_read() -> None:
     unit = read({"id": "chatcmpl-1", **CHAT})
     assert (unit.id, unit.reply) == ("chatcmpl-1", '{"a": 1}')
 
 
-def test_a_cut_or_calling_reply_keeps_the_response() -> None:
+def test_a_truncated_reply_or_one_with_calls_keeps_the_response() -> None:
     cut = {"custom_id": "c", "response": {"status_code": 200, "body": {"choices": [{"message": {"role": "assistant", "content": '{"a":'}, "finish_reason": "length"}]}}}  # fmt: skip
     unit = read(cut)
     assert (unit.reply.finish, unit.raw, unit.kept) == ("length", '{"a":', {"response": cut})
 
 
-def test_a_raw_response_that_is_no_text() -> None:
+def test_a_raw_response_that_is_not_text_is_accepted_or_refused() -> None:
     assert read({"unit_id": "a", "raw_response": {"n": 1}}).reply == '{"n":1}'
     assert read({"unit_id": "a", "raw_response": {"message": "hi"}}).findings == ()
     error = read({"unit_id": "a", "raw_response": {"error": {"message": "Busy", "type": "overloaded_error"}}})
@@ -92,7 +92,7 @@ def test_a_raw_response_that_is_no_text() -> None:
 
 
 @pytest.mark.parametrize("uid", [None, "", [], {}, True, 1.5])
-def test_an_id_that_is_none_becomes_the_place(uid: Any) -> None:
+def test_a_missing_or_invalid_id_becomes_the_position(uid: Any) -> None:
     unit = read({"unit_id": uid, "raw_response": "x"})
     assert (unit.id, [found.code for found in unit.findings]) == ("f@7", ["U005"])
 
@@ -107,24 +107,24 @@ def test_an_id_that_is_none_becomes_the_place(uid: Any) -> None:
         (b'{"unit_id": "a", "raw_response": NaN}', "a"),
     ],
 )
-def test_a_line_that_is_no_json_keeps_the_id_that_can_be_seen(line: bytes, uid: str) -> None:
+def test_a_line_that_is_not_json_keeps_a_visible_id(line: bytes, uid: str) -> None:
     unit = read_unit(line, "f@7")
     assert (unit.id, [found.code for found in unit.findings], unit.claims) == (uid, ["U001"], False)
 
 
-def test_a_long_line_keeps_its_head() -> None:
+def test_a_long_line_keeps_its_beginning() -> None:
     unit = too_long(b'{"unit_id": "a", "raw_response": "' + b"x" * 100_000, 9_000_000, 8_000_000, "f@7")
     assert (unit.id, len(unit.raw), unit.findings[0].code) == ("a", 65_536, "U004")
 
 
-def test_a_record_of_an_earlier_sift_is_a_unit_again() -> None:
+def test_a_record_of_an_earlier_sift_is_read_as_a_unit() -> None:
     failed = {"unit_id": "a", "failure_stage": "parse", "input": {"n": 1}, "raw_response": "hi", "errors": [{"code": "P001"}], "fixes": [], "retry_count": 1, "place": "x@0"}  # fmt: skip
     unit = read(failed)
     assert (unit.id, unit.reply, unit.input, unit.kept) == ("a", "hi", {"n": 1}, {"retry_count": 1, "place": "x@0"})
     assert unit.before == failed
 
 
-def test_what_was_no_unit_before_is_none_now() -> None:
+def test_a_record_that_was_not_a_unit_before_is_still_not_one() -> None:
     row = {
         "unit_id": "f@0",
         "failure_stage": "pipeline_internal",
@@ -138,7 +138,7 @@ def test_what_was_no_unit_before_is_none_now() -> None:
 @pytest.mark.parametrize(
     "errors", [3, True, "none", {"code": "U002"}, [None, 1], [{"code": ["U002"]}], [{"code": {}}], [{}]]
 )
-def test_errors_of_another_making_stop_nothing(errors: Any) -> None:
+def test_error_fields_of_another_shape_stop_nothing(errors: Any) -> None:
     unit = read({"unit_id": "a", "raw_response": "hi", "data": {"n": 1}, "fixes": [], "errors": errors})
     assert (unit.id, unit.reply, unit.findings) == ("a", "hi", ())
 
@@ -151,7 +151,7 @@ def test_a_provider_s_line_without_a_reply_keeps_its_key(row: Any) -> None:
     assert (unit.id, [found.code for found in unit.findings], unit.claims) == ("k", ["U002"], False)
 
 
-def test_what_failed_while_it_was_judged_is_judged_again() -> None:
+def test_a_unit_that_failed_during_judging_is_judged_again() -> None:
     row = {
         "unit_id": "a",
         "failure_stage": "pipeline_internal",
@@ -192,7 +192,7 @@ def test_a_stored_response_is_read_again(response: Any) -> None:
         ('{"custom_id": "a", "response": {"a": 1}, "response": {"body": {}}}', "The line has the key 'response' twice"),
     ],
 )
-def test_a_value_that_a_second_key_would_hide_is_never_dropped(line: str, says: str) -> None:
+def test_a_value_hidden_by_a_repeated_key_is_never_dropped(line: str, says: str) -> None:
     (found,) = read_unit(line.encode(), "f@0").findings
     assert (found.code, found.message) == ("U002", says)
 
@@ -202,7 +202,7 @@ def test_quotes_and_keys_of_different_objects_hide_nothing(held: str) -> None:
     assert read_unit(f'{{"unit_id": "a", "x": {held}, "raw_response": "{{}}"}}'.encode(), "f@0").findings == ()
 
 
-def test_a_line_that_names_its_parts_twice_is_no_unit() -> None:
+def test_a_line_with_repeated_parts_is_not_a_unit() -> None:
     unit = read_unit(b'{"unit_id": "a", "raw_response": "1", "raw_response": "2"}', "f@7")
     assert [found.code for found in unit.findings] == ["U002"]
     fine = read_unit(b'{"unit_id": "a", "input": {"unit_id": "inner"}, "raw_response": "\\"unit_id\\""}', "f@7")
@@ -254,7 +254,7 @@ def test_a_line_of_a_stores_export_is_a_unit() -> None:
 
 
 @pytest.mark.parametrize("state", ["", "ASKING"])
-def test_the_record_of_such_a_line_gives_the_same_unit_again(state: str) -> None:
+def test_the_record_of_an_exported_line_gives_the_same_unit_again(state: str) -> None:
     for reply in (
         "A fine and full answer.",
         {"role": "assistant", "content": "", "toolInvocations": [{"toolName": "search", "state": "result"}]},
@@ -271,7 +271,7 @@ def test_the_record_of_such_a_line_gives_the_same_unit_again(state: str) -> None
         )
 
 
-def test_what_a_provider_failed_with_is_kept_and_what_holds_no_reply_is_said() -> None:
+def test_a_providers_error_is_kept_and_a_body_without_a_reply_is_reported() -> None:
     failed = read(stored({"error": {"message": "Overloaded", "type": "overloaded_error"}}))
     assert ([found.code for found in failed.findings], failed.claims) == (["R002"], False)
     bare = read({**stored("A fine answer."), "body": None})
@@ -282,7 +282,7 @@ def test_what_a_provider_failed_with_is_kept_and_what_holds_no_reply_is_said() -
     assert read(broken).findings[0].code == "U002"
 
 
-def test_on_a_stream_that_broke_off_the_contract_decides(tmp_path: Path) -> None:
+def test_the_contract_decides_about_an_interrupted_stream(tmp_path: Path) -> None:
     def chunk(text: str) -> dict[str, Any]:
         return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
 
@@ -321,7 +321,7 @@ class Other:
         return Contract().check(reply.text)
 
 
-def test_another_kind_of_contract_is_not_asked_about_it(tmp_path: Path) -> None:
+def test_a_contract_of_another_class_refuses_an_interrupted_stream(tmp_path: Path) -> None:
     delta = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Let me help"}}]}
     (tmp_path / "cut.jsonl").write_text(json.dumps({"unit_id": "a", "raw_response": [delta]}) + "\n")
     assert sift([str(tmp_path / "cut.jsonl")], spec_of(Other()), tmp_path / "out").summary["counts"]["failed"] == 1
@@ -338,7 +338,7 @@ def test_another_kind_of_contract_is_not_asked_about_it(tmp_path: Path) -> None:
         ({"unit_id": None}, "f@7", "The line has no unit_id; the place of the line is used instead"),
     ],
 )  # fmt: skip
-def test_an_id_that_cannot_be_one_is_named(row: dict[str, Any], uid: str, says: str) -> None:
+def test_an_invalid_id_is_named_in_the_finding(row: dict[str, Any], uid: str, says: str) -> None:
     found = read_unit(json.dumps({**row, "raw_response": "{}"}).encode(), "f@7")
     assert (found.id, [remark.message for remark in found.findings]) == (uid, [says])
 
@@ -354,7 +354,7 @@ def test_a_field_of_the_user_s_called_response_is_never_judged(own: Any, more: d
 
 @pytest.mark.spec("B14")
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_a_record_with_the_provider_s_reply_is_judged_by_it(line: dict[str, Any]) -> None:
+def test_a_record_with_the_providers_reply_is_judged_by_that_reply(line: dict[str, Any]) -> None:
     """The line is kept whole beside the user's `unit_id`; its record gives the same unit again."""
     first = read({"unit_id": "a", **line})
     assert "response" in first.kept
@@ -363,7 +363,7 @@ def test_a_record_with_the_provider_s_reply_is_judged_by_it(line: dict[str, Any]
 
 
 @pytest.mark.spec("B11")
-def test_half_a_surrogate_pair_in_a_reply_that_is_no_text_fails_its_unit_alone() -> None:
+def test_half_a_surrogate_pair_in_a_reply_that_is_not_text_fails_only_its_unit() -> None:
     for reply in ({"x": "\ud800"}, ["\ud800"], {"error": {"message": "\ud800"}}):
         found = read({"unit_id": "a", "raw_response": reply})
         assert json.loads(found.raw) == reply

@@ -30,7 +30,7 @@ def failure(line: str | bytes, made: Filter | None = None) -> dict[str, Any]:
 
 
 @pytest.mark.spec("B3", "B6", "B10")
-def test_what_the_first_phase_refused_stays_refused_in_the_second() -> None:
+def test_a_unit_refused_in_the_first_phase_stays_refused_in_the_second() -> None:
     rules = RulesFilter(Contract(schema=True, rules=["age > 5"]), 1 << 20)
     refused = sort(unit("a", '{"name": "Ada", "age": "many"}')).failed
     assert json.loads(refused)["failure_stage"] == "schema_validation"
@@ -42,7 +42,7 @@ def test_what_the_first_phase_refused_stays_refused_in_the_second() -> None:
 
 
 @pytest.mark.spec("B3", "B6")
-def test_a_flat_unit_leaves_as_it_came_where_nothing_was_changed() -> None:
+def test_an_unchanged_flat_unit_is_passed_through_as_it_is() -> None:
     line = '{"age": 1e1, "_m": {"k": 1}, "unit_id": "a", "name": "Ada", "max": 3}'
     for made in (
         Filter(Contract({"type": "object"}), 1 << 20),
@@ -52,14 +52,14 @@ def test_a_flat_unit_leaves_as_it_came_where_nothing_was_changed() -> None:
 
 
 @pytest.mark.spec("B3", "B4")
-def test_coerced_fields_stay_where_they_stood() -> None:
+def test_coerced_fields_keep_their_position() -> None:
     found = sort('{"age": "7", "_m": 1, "unit_id": "a", "name": "Bo", "retry_count": 2}')
     assert found.valid.startswith(b'{"age":7,"_m":1,"unit_id":"a","name":"Bo","retry_count":2,"_trueup":')
     assert found.notes == ('[COERCE] age: "7" \u2192 7 (string \u2192 int)',)
 
 
 @pytest.mark.spec("B1", "B10")
-def test_the_text_of_a_flat_unit_that_fails_is_kept_as_it_was() -> None:
+def test_the_text_of_a_failed_flat_unit_is_kept_unchanged() -> None:
     line = '{"unit_id": "a",  "name": "Bo", "age": 1e400}'
     assert failure(line)["raw_response"] == line
     line = '{"unit_id": "a",  "name": "Bo", "age": "x"}\r\n'
@@ -75,19 +75,19 @@ def test_the_text_of_a_flat_unit_that_fails_is_kept_as_it_was() -> None:
         ('{"unit_id": "a", "name": {"x": 1, "x": 2}, "age": 1}', "An object in the line has a key twice"),
     ],
 )
-def test_a_key_that_a_flat_unit_gives_twice_is_told(line: str, says: str) -> None:
+def test_a_repeated_key_of_a_flat_unit_is_reported(line: str, says: str) -> None:
     row = failure(line)
     assert [(error["code"], error["message"]) for error in row["errors"]] == [("U002", says)]
     assert row["raw_response"] == line
 
 
-def test_quotes_in_a_value_are_no_key_given_twice() -> None:
+def test_quotes_in_a_value_are_not_a_repeated_key() -> None:
     line = r'{"unit_id": "a", "name": "\u0022A\"", "age": 1}'
     assert sort(line).valid.decode() == line + "\n"
 
 
 @pytest.mark.spec("X5")
-def test_half_a_surrogate_pair_is_kept_beside_a_value_and_refused_in_one() -> None:
+def test_half_a_surrogate_pair_is_kept_next_to_a_value_and_refused_inside_one() -> None:
     beside = '{"unit_id": "a", "_note": "\\ud800\\u0000", "name": "Ada", "age": 1}'
     assert sort(beside).valid.decode() == beside + "\n"
     coerced = json.loads(sort(beside.replace("1}", '"1"}')).valid)
@@ -97,7 +97,7 @@ def test_half_a_surrogate_pair_is_kept_beside_a_value_and_refused_in_one() -> No
 
 
 @pytest.mark.spec("B6", "B7")
-def test_warnings_about_units_that_hold_are_told_in_the_log() -> None:
+def test_warnings_about_valid_units_are_in_the_log() -> None:
     made = RulesFilter(Contract(schema=True, rules=RULES), 1 << 20)
     skipped = "B007 $ odd was skipped: its condition cannot be evaluated: there is no field 'nothing' (column 1)"
     expected = ("[WARN] a: B005 $.age 3 is low", f"[WARN] a: {skipped}")
@@ -117,7 +117,7 @@ def test_a_unit_that_looks_like_a_provider_s_reply_keeps_its_other_fields() -> N
     assert row["response"] == json.loads(line)
 
 
-def test_what_is_no_object_stands_beside_the_fields_of_its_unit() -> None:
+def test_a_value_that_is_not_an_object_is_put_next_to_the_fields_of_its_unit() -> None:
     made = Filter(Contract({"type": "array", "items": {"type": "integer"}}), 1 << 20)
     row = json.loads(sort('{"unit_id": "a", "city": "Oslo", "response": "[1, 2]"}', made).valid)
     assert [fix["code"] for fix in row.pop(TRACE)["fixes"]] == ["W007", "C005"]
@@ -125,7 +125,7 @@ def test_what_is_no_object_stands_beside_the_fields_of_its_unit() -> None:
 
 
 @pytest.mark.spec("B3", "B10")
-def test_a_changed_flat_unit_takes_its_text_and_its_fixes_along() -> None:
+def test_a_changed_flat_unit_includes_its_text_and_fixes() -> None:
     line = '{"unit_id": "a", "name": "Bo", "age": "7",}'
     row = json.loads(sort(line).valid)
     assert row[TRACE]["raw_response"] == line
@@ -140,7 +140,7 @@ def test_a_changed_flat_unit_takes_its_text_and_its_fixes_along() -> None:
 
 
 @pytest.mark.spec("B3", "B10")
-def test_a_record_of_the_first_phase_keeps_its_fixes_where_the_second_refuses_it() -> None:
+def test_a_record_of_the_first_phase_keeps_its_fixes_if_the_second_refuses_it() -> None:
     first = json.loads(sort(unit("a", '```json\n{"name": "Bo", "age": "7"}\n```')).valid)
     refused = failure(json.dumps(first), RulesFilter(Contract(schema=True, rules=["age > 9"]), 1 << 20))
     assert refused["fixes"] == first["fixes"] != []
@@ -148,7 +148,7 @@ def test_a_record_of_the_first_phase_keeps_its_fixes_where_the_second_refuses_it
 
 
 @pytest.mark.spec("B3", "B10")
-def test_a_record_of_the_first_phase_keeps_its_warnings_where_the_second_refuses_it() -> None:
+def test_a_record_of_the_first_phase_keeps_its_warnings_if_the_second_refuses_it() -> None:
     first = sort(json.dumps({"unit_id": "a", "input": {}, "raw_response": '{"name": "Bo", "age": 3}', "errors": 1}))
     warned = json.loads(sort(first.valid, RulesFilter(Contract(schema=True, rules=RULES), 1 << 20)).valid)["warnings"]
     assert [found["code"] for found in warned] == ["U010", "B005", "B007"]
@@ -171,7 +171,7 @@ def test_a_field_with_the_name_of_the_trace_is_refused_unless_it_is_one(held: An
 
 
 @pytest.mark.spec("B3")
-def test_numbers_keep_their_digits_where_another_field_is_coerced() -> None:
+def test_numbers_keep_their_digits_if_another_field_is_coerced() -> None:
     digits = "0.1000000000000000055511151231257827021181583404541015625"
     line = f'{{"unit_id": "a", "name": "Bo", "age": "7", "x": {digits}, "in": [{{"y": {digits}, "big": {2**70}}}]}}'
     found = sort(line, Filter(Contract({"properties": {"age": {"type": "integer"}}}), 1 << 20)).valid.decode()
@@ -181,7 +181,7 @@ def test_numbers_keep_their_digits_where_another_field_is_coerced() -> None:
 
 @pytest.mark.spec("B3")
 @pytest.mark.parametrize("reply", ["{}", '```json\n{"name": "Bo", "age": "7"}\n```'])
-def test_a_key_that_any_line_gives_twice_is_reported(reply: str) -> None:
+def test_a_repeated_key_of_any_line_is_reported(reply: str) -> None:
     line = f'{{"unit_id": "a", "raw_response": {json.dumps(reply)}, "city": "Oslo", "city": "Rome"}}'
     row = failure(line)
     assert [error["message"] for error in row["errors"]] == ["The line has the key 'city' twice"]
@@ -197,7 +197,7 @@ def test_a_provider_s_line_keeps_the_fields_that_a_sift_leaves_out() -> None:
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("end", [b"\n", b""])
 @pytest.mark.parametrize("chunk", [1, 7, 19, 1000])
-def test_a_line_is_whole_or_too_long_wherever_a_stream_is_cut(chunk: int, end: bytes) -> None:
+def test_a_line_is_complete_or_too_long_wherever_the_stream_is_split(chunk: int, end: bytes) -> None:
     for size, whole in ((20, True), (21, False)):
         text = b"x" * size + end
         pieces = iter([*(text[at : at + chunk] for at in range(0, len(text), chunk)), b""])

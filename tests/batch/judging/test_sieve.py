@@ -26,7 +26,7 @@ LINES = [
 
 
 @given(lines=st.lists(st.sampled_from(LINES), max_size=12), marked=st.booleans())
-def test_lines_judged_together_come_out_as_each_alone(lines: list[bytes], *, marked: bool) -> None:
+def test_lines_judged_together_give_the_same_records_as_each_alone(lines: list[bytes], *, marked: bool) -> None:
     lines = [MARK + lines[0], *lines[1:]] if marked and lines else lines
     together, alone = _sieve(), _sieve()
     together.sift_lines(lines, 0, 0)
@@ -34,20 +34,20 @@ def test_lines_judged_together_come_out_as_each_alone(lines: list[bytes], *, mar
     for ordinal, line in enumerate(lines):
         alone.sift(line, ordinal, offset)
         offset += len(line) + 1
-    assert _told(together) == _told(alone)
+    assert results_of(together) == results_of(alone)
 
 
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=6))
-def test_a_mark_before_the_first_line_changes_nothing(lines: list[bytes]) -> None:
+def test_a_byte_order_mark_before_the_first_line_changes_nothing(lines: list[bytes]) -> None:
     plain, marked = _sieve(), _sieve()
     plain.sift_lines(lines[:1], 0, 0)
     marked.sift_lines([MARK + lines[0]], 0, 0)
-    assert _told(plain) == _told(marked)
+    assert results_of(plain) == results_of(marked)
 
 
 @pytest.mark.spec("B3", "B11")
 @pytest.mark.parametrize("input_", ['{"x": 1, "x": 2}', '1, "input": 2', '[{"a": {"b": 1, "b": 1}}]'])
-def test_no_value_of_a_line_is_lost_where_its_record_is_written_again(input_: str) -> None:
+def test_no_value_of_a_line_is_lost_if_its_record_is_rewritten(input_: str) -> None:
     sieve = _sieve()
     sieve.sift(f'{{"unit_id": "u", "input": {input_}, "raw_response": "{{\\"n\\": 3,}}"}}'.encode(), 0, 0)
     assert sieve.take() == b""
@@ -60,6 +60,6 @@ def _sieve() -> Sieve:
     return Sieve(CONTRACT, "file.jsonl", max_line=1000)
 
 
-def _told(sieve: Sieve) -> tuple[Any, ...]:
+def results_of(sieve: Sieve) -> tuple[Any, ...]:
     valid = sieve.take()
     return valid, sieve.failed, sorted(sieve.ids), sieve.counted().to_dict()

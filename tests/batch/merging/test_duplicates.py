@@ -27,7 +27,7 @@ from trueup.batch.sift import SiftOptions, SiftProgress, sift
 Named = tuple[int, int]  # an id, and the outcome of the line
 
 
-def put(folder: Path, number: int, lines: list[Named]) -> tuple[int, FileSpan]:
+def write_range(folder: Path, number: int, lines: list[Named]) -> tuple[int, FileSpan]:
     """The ids of a range, after some other section."""
     rows = [
         blake2b(b"%d" % name, digest_size=ID_SIZE).digest() + (at | flags).to_bytes(8, "big")
@@ -43,7 +43,7 @@ named = st.tuples(st.integers(0, 40), st.sampled_from([0, FAILED, FAILED | SILEN
 
 @pytest.mark.spec("B11")
 @given(st.lists(st.lists(named, max_size=12), max_size=5), st.integers(1, 30))
-def test_lines_of_an_id_come_together_in_order(parts: list[list[Named]], at_once: int) -> None:
+def test_lines_with_the_same_id_are_grouped_in_order(parts: list[list[Named]], at_once: int) -> None:
     expected: dict[int, list[tuple[int, int, int]]] = {}
     for number, lines in enumerate(parts):
         for at, (name, flags) in enumerate(lines):
@@ -51,7 +51,7 @@ def test_lines_of_an_id_come_together_in_order(parts: list[list[Named]], at_once
                 expected.setdefault(name, []).append((number, at, flags))
     told: list[tuple[int, int]] = []
     with TemporaryDirectory() as folder:
-        ranges = [put(Path(folder), number, lines) for number, lines in enumerate(parts)]
+        ranges = [write_range(Path(folder), number, lines) for number, lines in enumerate(parts)]
         buckets = Path(folder, "buckets")
         found_groups = groups_in(lambda: ranges, buckets, lambda *report: told.append(report), at_once)
         groups = [list(group) for group in found_groups]
@@ -82,7 +82,7 @@ def calls_of(act: Callable[[], object]) -> int:
 
 @pytest.mark.spec("B11")
 def test_twice_as_many_ids_in_twice_as_many_ranges_take_twice_as_many_steps(tmp_path: Path) -> None:
-    ranges = [put(tmp_path, number, [(number * 6 + n, 0) for n in range(6)]) for number in range(400)]
+    ranges = [write_range(tmp_path, number, [(number * 6 + n, 0) for n in range(6)]) for number in range(400)]
 
     def steps(count: int) -> int:
         return calls_of(lambda: list(groups_in(lambda: ranges[:count], tmp_path / "buckets", at_once=20)))
@@ -96,7 +96,7 @@ def test_twice_as_many_ids_in_twice_as_many_ranges_take_twice_as_many_steps(tmp_
 @pytest.mark.spec("B11")
 def test_memory_does_not_grow_with_the_number_of_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "_BUFFERED", 1 << 16)
-    ranges = [put(tmp_path, number, [(number * 200 + n, 0) for n in range(200)]) for number in range(80)]
+    ranges = [write_range(tmp_path, number, [(number * 200 + n, 0) for n in range(200)]) for number in range(80)]
 
     def most(count: int) -> int:
         tracemalloc.start()
@@ -118,7 +118,7 @@ def test_memory_does_not_grow_with_the_number_of_lines_that_share_one_id(
     monkeypatch.setattr(duplicates, "_BUFFERED", 1 << 16)
     monkeypatch.setattr(duplicates, "_CHUNK", 100)
     flags = (FAILED | SILENT, FAILED, 0, FAILED | STRANGE)
-    ranges = [put(tmp_path, number, [(7, flags[n % 4]) for n in range(200)]) for number in range(80)]
+    ranges = [write_range(tmp_path, number, [(7, flags[n % 4]) for n in range(200)]) for number in range(80)]
 
     def most(count: int) -> int:
         tracemalloc.start()
@@ -142,7 +142,7 @@ def test_buckets_that_are_too_large_are_split_again(tmp_path: Path, monkeypatch:
     lines = (
         [(n, 0) for n in range(500)] + [(n * 50, 0) for n in range(10)] + [(7, 0)] * 60
     )  # one id fills its bucket alone
-    ranges = [put(tmp_path, number, lines[number * 30 : number * 30 + 30]) for number in range(19)]
+    ranges = [write_range(tmp_path, number, lines[number * 30 : number * 30 + 30]) for number in range(19)]
     expected = [list(group) for group in groups_in(lambda: ranges, tmp_path / "buckets")]
     made: list[Path] = []
     monkeypatch.setattr(duplicates, "_Buckets", _noting(duplicates._Buckets, made))
@@ -198,7 +198,7 @@ class Steps:
 
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("how", ["fail", "valid"])
-def test_duplicates_cost_as_many_steps_as_there_are_of_them(tmp_path: Path, how: str) -> None:
+def test_duplicates_take_steps_in_proportion_to_their_number(tmp_path: Path, how: str) -> None:
     def steps(units: int, twice: int) -> Steps:
         lines = [unit(f"unit-{n:06d}") for n in range(units)] + [unit(f"unit-{n * 7:06d}") for n in range(twice)]
         file = write(tmp_path / "lines.jsonl", lines)
@@ -217,7 +217,7 @@ def test_duplicates_cost_as_many_steps_as_there_are_of_them(tmp_path: Path, how:
 
 
 @pytest.mark.spec("B11", "B20")
-def test_no_range_is_judged_again_and_the_progress_is_true(tmp_path: Path) -> None:
+def test_no_range_is_judged_again_and_the_progress_is_correct(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
 
     class Counting:

@@ -56,7 +56,7 @@ def some_lines(dice: random.Random, number: int, ids: int) -> list[bytes]:
 
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("how", HOW)
-def test_all_ways_to_merge_are_what_one_would_do_by_hand(tmp_path: Path, how: str) -> None:
+def test_every_way_of_merging_gives_what_a_person_would_choose(tmp_path: Path, how: str) -> None:
     for seed in range(300 if SOAK else 6):
         dice = random.Random(f"{how} {seed}")
         files = [
@@ -82,7 +82,7 @@ def test_all_ways_to_merge_are_what_one_would_do_by_hand(tmp_path: Path, how: st
         (["[1]", ""], "fail"),
     ],
 )
-def test_what_is_usual_depends_on_the_lines(tmp_path: Path, lines: list[str], how: str) -> None:
+def test_the_default_way_of_merging_depends_on_the_lines(tmp_path: Path, lines: list[str], how: str) -> None:
     file = write(tmp_path / "lines.jsonl", lines)
     ran = run_files(tmp_path, [str(file)], CONTRACT)
     assert ran.summary["merged"]["how"] == how
@@ -115,7 +115,7 @@ def test_the_retries_of_every_provider_are_merged(tmp_path: Path, good: Any, bad
     assert ran.summary["merged"] == {"how": "valid", "units": 1, "replies": 2, "kinds": {"failed_to_valid": 2}}
 
 
-def test_a_record_keeps_so_many_replies_that_it_can_be_sifted_again(tmp_path: Path) -> None:
+def test_a_record_keeps_enough_replies_to_be_sifted_again(tmp_path: Path) -> None:
     lines = [unit("a", f'{{"name": "{"x" * 900}", "age": {n}}}') for n in range(300)]
     ran = run_files(tmp_path, [str(write(tmp_path / "l.jsonl", lines))], merge="last", max_line=20_000)
     (row,) = ran.valid
@@ -126,7 +126,7 @@ def test_a_record_keeps_so_many_replies_that_it_can_be_sifted_again(tmp_path: Pa
     assert (len(ran.valid[0]["merged"]), ran.valid[0]["merged_more"]) == (100, 199)
 
 
-def test_a_merged_record_is_sifted_again_with_what_it_keeps(tmp_path: Path) -> None:
+def test_a_merged_record_is_sifted_again_with_the_replies_that_it_keeps(tmp_path: Path) -> None:
     lines = [unit("a", "no"), unit("a"), unit("b", "no"), unit("b", "none")]
     first = run_files(tmp_path, [str(write(tmp_path / "l.jsonl", lines))], merge="valid")
     files = [str(first.out / name) for name in ("validated.jsonl", "failures.jsonl")]
@@ -153,7 +153,7 @@ def test_a_retry_of_merged_records_keeps_every_earlier_reply(tmp_path: Path, how
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_flips_of_lines_that_share_an_id_are_those_that_come_out(tmp_path: Path, how: str) -> None:
+def test_flips_of_lines_that_share_an_id_are_counted_after_merging(tmp_path: Path, how: str) -> None:
     """Two valid records of one unit, with a contract that refuses the first."""
     lines = [unit("a", '{"name": "Ada", "age": 1}'), unit("b"), unit("c", "no")]
     first = run_files(tmp_path, [str(write(tmp_path / "l.jsonl", lines))])

@@ -119,7 +119,7 @@ def same(ran: Ran, reference: Ran, share: float = 1.0) -> None:
 @pytest.mark.timeout(14_400 if SOAK else 600)
 @pytest.mark.parametrize("power", [False, True], ids=["killed", "power-cut"])
 @pytest.mark.parametrize("batch", [False, True], ids=["realtime", "batch"])
-def test_a_run_that_dies_anywhere_and_often_ends_like_one_that_does_not(
+def test_a_run_that_crashes_often_and_anywhere_ends_like_an_undisturbed_run(
     folder: Path, pipeline: Path, reference: Ran, *, power: bool, batch: bool
 ) -> None:
     rows = read_replay(pipeline / "replies.jsonl")
@@ -146,7 +146,7 @@ def test_a_run_that_dies_anywhere_and_often_ends_like_one_that_does_not(
 
 
 @pytest.mark.spec("B12", "X46")
-def test_a_retry_that_dies_anywhere_moves_each_unit_once(folder: Path, pipeline: Path) -> None:
+def test_a_retry_that_crashes_anywhere_moves_each_unit_once(folder: Path, pipeline: Path) -> None:
     done = run_pipeline(pipeline, folder / "done", disk=NoSync()).path
     rows = [*read_replay(pipeline / "replies.jsonl"), *reply("take", "c", '{"parts": ["s"]}')]
     for at in range(1, 40):
@@ -186,7 +186,7 @@ execute(Path(sys.argv[1]), PipelineOptions(workers=4))
 
 @pytest.mark.spec("B18", "X46", "X47")
 @pytest.mark.timeout(14_400 if SOAK else 600)
-def test_a_process_that_is_killed_for_real_loses_nothing(folder: Path) -> None:
+def test_a_process_killed_by_a_signal_loses_nothing(folder: Path) -> None:
     pipeline = write_whole(folder / "pipeline")
     config = (pipeline / "config.json").read_text("utf-8")
     slow = config.replace('"source": "replies.jsonl"', '"source": "replies.jsonl", "delay_seconds": 0.01')
@@ -221,7 +221,9 @@ def written(folder: Path) -> int:
     return found
 
 
-def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_jumps_does_no_harm(
+    folder: Path, pipeline: Path, reference: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Times in the journal are for people: they decide nothing."""
     import trueup.batch.pipeline.rundir.journal as room
 
@@ -234,7 +236,7 @@ def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkey
     same(go(path, disk=NoSync()), reference)
 
 
-def test_no_operation_of_a_run_is_left_out_of_the_crashes(folder: Path, pipeline: Path) -> None:
+def test_every_file_operation_of_a_run_is_covered_by_the_crashes(folder: Path, pipeline: Path) -> None:
     """Crashes are drawn from the first operations on; this checks that the run has about as many."""
     path = start(pipeline, folder / "run", NoSync())
     disk = BreakingDisk(10**9, 0)

@@ -62,7 +62,7 @@ def test_rates_are_counted_by_step_field_and_model(tmp_path: Path, grounded: dic
     assert MAILS["a"] in str(shown["a"]["sources"])
 
 
-def test_units_that_are_asked_about_again_count_with_their_last_reply(tmp_path: Path) -> None:
+def test_units_that_are_asked_again_count_with_their_last_reply(tmp_path: Path) -> None:
     ran = run_pipeline(made(tmp_path, step(source="mail")), tmp_path / "run")
     assert rates(ran.run)["$.name"]["values"] == 3
     owned = OwnedRun.open(ran.path)
@@ -73,7 +73,7 @@ def test_units_that_are_asked_about_again_count_with_their_last_reply(tmp_path: 
     assert rates(RunDir.look(ran.path))["$.name"] == {"values": 1, "exact": 1}
 
 
-def test_a_field_called_model_is_not_what_answered(tmp_path: Path) -> None:
+def test_a_field_called_model_is_not_the_model_that_answered(tmp_path: Path) -> None:
     items = [{"id": uid, "mail": mail, "model": "Beetle"} for uid, mail in MAILS.items()]
     pipeline = made(tmp_path, step(source="mail"), items)
     rows = [{key: value for key, value in row.items() if key != "model"} for row in replies()]
@@ -82,7 +82,7 @@ def test_a_field_called_model_is_not_what_answered(tmp_path: Path) -> None:
     assert "models" not in row["grounded"]
 
 
-def test_a_unit_without_its_source_is_not_asked_about_again(tmp_path: Path) -> None:
+def test_a_unit_without_its_source_is_not_asked_again(tmp_path: Path) -> None:
     items = [{"id": "a", "mail": MAILS["a"]}, {"id": "b", "mail": ""}, {"id": "c", "mail": None}]
     ran = run_pipeline(made(tmp_path, step(source="mail"), items), tmp_path / "run")
     assert ran.ids == (["a"], ["b", "c"])
@@ -109,12 +109,12 @@ def test_a_pipeline_without_grounding_has_no_rates(tmp_path: Path) -> None:
         ({"feilds": ["name"]}, "N006", "there is no such option"),
     ],
 )
-def test_lint_reads_the_grounding_of_a_step(tmp_path: Path, grounded: dict[str, Any], code: str, said: str) -> None:
+def test_lint_checks_the_grounding_of_a_step(tmp_path: Path, grounded: dict[str, Any], code: str, said: str) -> None:
     faults = [fault for fault in lint_pipeline(made(tmp_path, step(**grounded))) if fault.code == code]
     assert [said in fault.message for fault in faults] == [True]
     assert faults[0].line > 1
 
 
-def test_lint_is_quiet_about_sound_grounding(tmp_path: Path) -> None:
+def test_lint_reports_nothing_about_correct_grounding(tmp_path: Path) -> None:
     found = lint_pipeline(made(tmp_path, step(source="mail", fields=["name"])))
     assert not [fault for fault in found if "ground" in json.dumps([fault.message, list(fault.path)])]

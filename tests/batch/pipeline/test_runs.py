@@ -72,7 +72,7 @@ def test_a_list_is_fanned_out(tmp_path: Path) -> None:
     assert_whole(ran.path)
 
 
-def test_the_layout_of_a_run_is_that_of_the_format(tmp_path: Path) -> None:
+def test_the_layout_of_a_run_follows_the_format(tmp_path: Path) -> None:
     ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run")
     files = {path.relative_to(ran.path).as_posix() for path in ran.path.rglob("*") if path.is_file()}
     assert {
@@ -111,7 +111,7 @@ def test_a_run_has_its_own_copy_of_everything(tmp_path: Path) -> None:
     assert [problem.kind for problem in verify(RunDir.look(path))] == ["changed"]
 
 
-def test_a_run_is_not_made_over_something(tmp_path: Path) -> None:
+def test_a_run_is_not_created_over_existing_files(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").touch()
     with pytest.raises(CannotCreate, match="there is something already"):
@@ -123,7 +123,7 @@ def test_a_run_is_not_made_over_something(tmp_path: Path) -> None:
     assert [place.name for place in tmp_path.iterdir()] == ["run"]
 
 
-def test_fewer_units_and_more_repetitions_as_asked(tmp_path: Path) -> None:
+def test_the_number_of_units_and_repetitions_can_be_set(tmp_path: Path) -> None:
     ran = go(start(EXAMPLES / "random_walk", tmp_path / "run", max_units=5, repeat=2))
     assert [unit["unit_id"] for unit in ran.valid] == [
         "start_at_5__rep0000", "start_at_2__rep0000", "start_at_8__rep0000", "start_at_5__rep0001", "start_at_2__rep0001",
@@ -131,7 +131,7 @@ def test_fewer_units_and_more_repetitions_as_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B13")
-def test_when_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> None:
+def test_if_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> None:
     rows = [*reply("one", "*", "no JSON"), *reply("two", "*", GOOD)]
     items = [{"id": str(n)} for n in range(100)]
     pipeline = write_pipeline(tmp_path / "pipeline", [asking("one"), asking("two")], items, rows, chunk_size=25)
@@ -184,7 +184,7 @@ def retried(path: Path, **options: Any) -> Any:
 
 
 @pytest.mark.spec("B12")
-def test_units_are_retried_each_with_what_was_wrong(tmp_path: Path) -> None:
+def test_each_unit_is_retried_with_its_own_faults(tmp_path: Path) -> None:
     items = [{"id": name} for name in "abcdef"]
     rows = [
         *reply("ask", "*", GOOD),
@@ -227,7 +227,7 @@ def test_units_are_retried_each_with_what_was_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B12")
-def test_retries_come_in_chunks_and_never_in_empty_ones(tmp_path: Path) -> None:
+def test_retries_are_in_chunks_that_are_never_empty(tmp_path: Path) -> None:
     items = [{"id": f"{n:02d}"} for n in range(10)]
     rows = [*reply("ask", "*", "no", "no", "no", GOOD), *reply("ask", "00", GOOD)]
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], items, rows, chunk_size=4), tmp_path / "run")
@@ -256,7 +256,7 @@ def test_a_run_with_units_to_retry_is_not_done_and_its_files_agree_with_the_tabl
 
 @pytest.mark.spec("B12", "B20")
 @pytest.mark.parametrize("command", ["retry", "repair"])
-def test_a_command_that_finds_nothing_to_do_leaves_the_picture_of_a_stopped_run(tmp_path: Path, command: str) -> None:
+def test_a_command_that_finds_nothing_to_do_leaves_the_status_of_a_stopped_run(tmp_path: Path, command: str) -> None:
     """Only MANIFEST.json has the outcomes of units in the middle of a step."""
     items = [{"id": name} for name in "abcdef"]
     rows = [*reply("ask", "*", GOOD, tokens=1_000_000), *reply("ask", "b", "no", tokens=1_000_000)]
@@ -275,7 +275,7 @@ def test_a_command_that_finds_nothing_to_do_leaves_the_picture_of_a_stopped_run(
     assert [row["unit_id"] for row in lines(path / "failures.jsonl")] == ["b"]
 
 
-def test_the_same_step_can_be_chosen(tmp_path: Path) -> None:
+def test_a_retry_can_start_at_the_same_step(tmp_path: Path) -> None:
     rows = [*reply("one", "a", "no", "no", "no"), *reply("one", "*", GOOD), *reply("two", "*", "no")]
     path = start(write_pipeline(tmp_path / "p", [asking("one"), asking("two")], replies=rows), tmp_path / "run")
     go(path)
@@ -284,7 +284,7 @@ def test_the_same_step_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B18")
-def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_path: Path) -> None:
+def test_verify_finds_changes_to_the_files_and_repair_corrects_them(tmp_path: Path) -> None:
     items = [{"id": name} for name in "abcdef"]
     rows = [*reply("ask", "*", GOOD), *reply("ask", "c", "no")]
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], items, rows, chunk_size=3), tmp_path / "run")
@@ -313,7 +313,7 @@ def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_pat
         assert_whole(path)
 
 
-def test_a_journal_without_a_record_that_others_build_on_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_journal_that_lacks_a_needed_record_is_reported_and_left_unchanged(tmp_path: Path) -> None:
     path = run_pipeline(EXAMPLES / "reviews", tmp_path / "run").path
     journal = path / "journal.jsonl"
     rows = journal.read_bytes().splitlines(keepends=True)
@@ -325,14 +325,14 @@ def test_a_journal_without_a_record_that_others_build_on_is_told_and_left_as_it_
     assert journal.read_bytes() == b"".join(rows)
 
 
-def test_a_chunk_of_something_else_is_told_when_it_is_run(tmp_path: Path) -> None:
+def test_a_foreign_chunk_is_reported_when_it_is_run(tmp_path: Path) -> None:
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD)), tmp_path / "run")
     (path / "chunks/chunk_000/units.jsonl").write_bytes(b"[]\n")
     with pytest.raises(Damaged, match=r"units\.jsonl: row 1 names no unit"):
         go(path)
 
 
-def test_files_that_hold_something_else_are_told_and_break_nothing(tmp_path: Path) -> None:
+def test_files_with_other_content_are_reported_and_break_nothing(tmp_path: Path) -> None:
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD)), tmp_path / "run")
     (path / "config/HASHES.json").write_bytes(b"[]\n")
     (path / "input/units.jsonl").write_bytes(b"5\n")
@@ -346,7 +346,7 @@ def test_files_that_hold_something_else_are_told_and_break_nothing(tmp_path: Pat
 
 
 @pytest.mark.parametrize("damage", [b'{"n": 4, nonsense\n', b'{"n":4,"term":1,"kind":"done","sum":1}\n'])
-def test_repair_puts_damaged_lines_of_the_journal_aside(tmp_path: Path, damage: bytes) -> None:
+def test_repair_moves_damaged_lines_of_the_journal_to_another_file(tmp_path: Path, damage: bytes) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows, chunk_size=1), tmp_path / "run")
     before = go(path)
@@ -366,7 +366,7 @@ def test_repair_puts_damaged_lines_of_the_journal_aside(tmp_path: Path, damage: 
 
 
 @pytest.mark.spec("X45")
-def test_ids_of_units_are_data_and_never_names_of_files(tmp_path: Path) -> None:
+def test_unit_ids_are_data_and_never_file_names(tmp_path: Path) -> None:
     names = [
         "../../x",
         "/etc/passwd",
@@ -394,7 +394,7 @@ def test_ids_of_units_are_data_and_never_names_of_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "x" * 65, "a\nb"])
-def test_a_step_is_not_called_like_a_path(tmp_path: Path, name: str) -> None:
+def test_a_step_name_may_not_be_a_path(tmp_path: Path, name: str) -> None:
     from trueup.batch.pipeline.config import read_config
     from trueup.contract.files.faults import ContractError
 
@@ -404,7 +404,7 @@ def test_a_step_is_not_called_like_a_path(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.spec("B9")
-def test_a_reply_does_not_take_over_what_belongs_to_the_unit(tmp_path: Path) -> None:
+def test_a_reply_does_not_replace_fields_of_the_unit(tmp_path: Path) -> None:
     text = json.dumps({"answer": "yes", "unit_id": "other", "_repetition_seed": 1, "retry_count": 9, "id": "mine"})
     rows = reply("ask", "*", text)
     ran = run_pipeline(write_pipeline(tmp_path / "p", [asking("ask")], [{"id": "a"}], rows), tmp_path / "run")
@@ -443,7 +443,7 @@ def test_a_script_is_a_step_that_waits_for_all_chunks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "said"), [("raise SystemExit('no luck')", "no luck"), ("import time; time.sleep(3600)", "longer than 0.5")]
 )
-def test_a_script_that_fails_stops_the_run_with_its_last_words(tmp_path: Path, body: str, said: str) -> None:
+def test_a_script_that_fails_stops_the_run_with_its_last_output(tmp_path: Path, body: str, said: str) -> None:
     steps = [{"name": "total", "scope": "run", "script": "total.py"}]
     pipeline = write_pipeline(tmp_path / "p", steps, api={"subprocess_timeout_seconds": 0.5 if "sleep" in body else 60})
     (pipeline / "total.py").write_text(body, "utf-8")
@@ -458,7 +458,7 @@ def test_a_script_that_fails_stops_the_run_with_its_last_words(tmp_path: Path, b
     assert "config/total.py was changed after the run was made; it is taken as it is now" in log
 
 
-def test_what_is_done_at_the_end_stops_nothing(tmp_path: Path) -> None:
+def test_a_failing_post_process_stops_nothing(tmp_path: Path) -> None:
     steps = [{"name": "one", "scope": "expression", "expressions": {"x": "1"}}]
     post = [
         {"name": "table", "script": "table.py", "output": "table.txt"},
@@ -490,7 +490,7 @@ def test_a_bare_word_of_post_process_is_gzip_or_a_script(tmp_path: Path) -> None
     assert_whole(ran.path)
 
 
-def test_expressions_of_processing_are_drawn_from_the_seed_of_the_unit(tmp_path: Path) -> None:
+def test_random_numbers_in_expressions_come_from_the_seed_of_the_unit(tmp_path: Path) -> None:
     steps = [{"name": "one", "scope": "expression", "expressions": {"x": "card"}}]
     settings = {"expressions": {"card": "random.choice(['A', 'K', 'Q'])"}, "repeat": 20}
     one = run_pipeline(write_pipeline(tmp_path / "p", steps, processing=settings), tmp_path / "one")
@@ -499,7 +499,7 @@ def test_expressions_of_processing_are_drawn_from_the_seed_of_the_unit(tmp_path:
     assert {unit["card"] for unit in one.valid} == {"A", "K", "Q"}
 
 
-def test_a_step_may_have_a_model_of_its_own(tmp_path: Path) -> None:
+def test_a_step_may_have_its_own_model(tmp_path: Path) -> None:
     from trueup.batch.pipeline.config import read_config
     from trueup.batch.pipeline.providers.choose import NoProvider, chosen
 
@@ -534,7 +534,7 @@ def test_memory_does_not_grow_with_the_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B14")
-def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(tmp_path: Path) -> None:
+def test_stored_replies_are_judged_by_new_rules_and_units_that_pass_continue(tmp_path: Path) -> None:
     from trueup.batch.pipeline.config import read_config
     from trueup.batch.pipeline.revalidating.adopting import adopt
     from trueup.batch.pipeline.revalidating.revalidate import revalidate
@@ -631,7 +631,7 @@ def test_a_unit_that_breaks_the_judge_fails_alone(tmp_path: Path, monkeypatch: p
     assert_whole(ran.path)
 
 
-def test_a_fault_of_the_program_is_kept_in_the_log_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_an_error_of_the_program_is_logged_and_the_run_continues(tmp_path: Path) -> None:
     class Odd(Counting):
         async def send(self, *given: Any) -> Any:
             raise LookupError("not a failure of a call")

@@ -89,7 +89,7 @@ def test_a_click_on_a_value_marks_its_place(browser: Any, page: Path) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_values_are_reached_by_keyboard(browser: Any, page: Path) -> None:
+def test_values_can_be_reached_by_keyboard(browser: Any, page: Path) -> None:
     tab, _, said = opened(browser, page)
     choose(tab, "invoice")
     tab.locator("#evidence button").first.focus()
@@ -105,7 +105,7 @@ def test_values_are_reached_by_keyboard(browser: Any, page: Path) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_a_long_source_is_cut_to_windows_and_scrolled_to(browser: Any, page: Path) -> None:
+def test_a_long_source_is_cut_to_excerpts_and_scrolled_to(browser: Any, page: Path) -> None:
     tab, _, said = opened(browser, page)
     choose(tab, "long")
     text = tab.locator(".sources").inner_text()
@@ -139,7 +139,7 @@ def test_markup_in_sources_is_inert(browser: Any, page: Path, scheme: str) -> No
     tab.close()
 
 
-def test_the_page_stays_bounded(tmp_path: Path) -> None:
+def test_the_size_of_the_page_is_limited(tmp_path: Path) -> None:
     """The source of a unit takes a bounded part of the page, for any length and any number of values in it."""
     numbers = " … ".join(f"number {at}001 {'x' * 2_000}" for at in range(400))
     lines = [unit(f"u{at}", numbers, [f"{n}001" for n in range(1, 400)]) for at in range(4)]
@@ -154,7 +154,7 @@ def test_the_page_stays_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["source", "mail"])
-def test_the_source_is_the_field_that_the_places_fit(field: str) -> None:
+def test_the_source_is_the_field_that_matches_the_positions(field: str) -> None:
     row = {
         "input": {"note": "Ada and more", field: "By Ada, 12 EUR"},
         "evidence": {
@@ -185,7 +185,7 @@ def test_a_record_with_damaged_evidence_is_shown_without_it(evidence: Any) -> No
     assert shown_evidence({"input": {"source": "Ada"}, "evidence": evidence}) == {}
 
 
-def test_places_that_do_not_fit_are_shown_as_text_alone() -> None:
+def test_positions_that_do_not_match_are_shown_only_as_text() -> None:
     place = {"document": "source", "span": [400, 403], "text": "Ada"}
     found = shown_evidence(
         {"input": {"source": "Bo"}, "evidence": {"$.who": {"grade": "exact", "value": "Ada", "places": [place]}}}

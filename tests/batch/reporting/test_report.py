@@ -69,7 +69,7 @@ def opened(browser: Any, page: Path, **options: Any) -> tuple[Any, list[str], li
 
 
 @pytest.mark.needs("browser")
-def test_the_page_is_clicked_through(browser: Any, page: Path) -> None:
+def test_the_page_works_by_click(browser: Any, page: Path) -> None:
     tab, asked, said = opened(browser, page)
     assert tab.title() == "trueup report: 3 of 14 valid"
     assert tab.locator("#funnel li").count() == 5
@@ -152,7 +152,7 @@ def test_every_table_sorts_by_click_and_by_keyboard(browser: Any, page: Path) ->
 
 
 @pytest.mark.needs("browser")
-def test_a_row_leads_to_its_units_by_keyboard_whatever_was_looked_for_before(browser: Any, page: Path) -> None:
+def test_a_row_leads_to_its_units_by_keyboard_whatever_was_searched_before(browser: Any, page: Path) -> None:
     tab, _, said = opened(browser, page)
     tab.locator("#text").fill("nothing like this")
     assert tab.locator("#list li").count() == 0
@@ -175,7 +175,7 @@ def test_a_row_leads_to_its_units_by_keyboard_whatever_was_looked_for_before(bro
 
 
 @pytest.mark.needs("browser")
-def test_each_code_links_to_what_it_means(browser: Any, page: Path) -> None:
+def test_each_code_links_to_its_explanation(browser: Any, page: Path) -> None:
     tab, asked, said = opened(browser, page)
     codes = set(shown_codes(tab, "codes")) | set(shown_codes(tab, "fixes"))
     assert {panel.get_attribute("id") for panel in tab.locator("details").all()} == {
@@ -199,7 +199,7 @@ def test_each_code_links_to_what_it_means(browser: Any, page: Path) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_units_are_found_by_field_and_by_rule(browser: Any, tmp_path: Path) -> None:
+def test_units_can_be_searched_by_field_and_by_rule(browser: Any, tmp_path: Path) -> None:
     rules = [
         {"name": "grown", "expr": "age >= 18", "error": "{name} is {age}"},
         {"name": "short", "expr": "len(name) < 9", "error": "{name} is long", "level": "warning"},
@@ -241,7 +241,7 @@ def test_it_fits_narrow_and_wide_screens(browser: Any, page: Path, width: int) -
 
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_can_be_read_in_light_and_dark_and_on_a_telephone(browser: Any, page: Path, scheme: str) -> None:
+def test_it_is_readable_in_light_and_dark_and_on_a_phone(browser: Any, page: Path, scheme: str) -> None:
     tab, _, _ = opened(browser, page, color_scheme=scheme)
     colors = tab.evaluate(
         "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
@@ -253,7 +253,7 @@ def test_it_can_be_read_in_light_and_dark_and_on_a_telephone(browser: Any, page:
 
 
 @pytest.mark.needs("browser")
-def test_pictures_of_the_report_for_the_documentation(
+def test_the_pictures_of_the_report_in_the_docs_can_be_made(
     browser: Any, page: Path, root: Path, request: pytest.FixtureRequest
 ) -> None:
     for scheme in ("light", "dark"):
@@ -280,7 +280,7 @@ def _contrast(*colors: str) -> float:
 
 
 @pytest.mark.spec("X21")
-def test_no_tag_of_a_reply_is_in_the_source(page: Path) -> None:
+def test_no_tag_from_a_reply_is_in_the_html(page: Path) -> None:
     source = page.read_text("utf-8")
     data = source.split('id="data">', 1)[1].split("</script>", 1)[0]
     assert "<" not in data
@@ -288,7 +288,7 @@ def test_no_tag_of_a_reply_is_in_the_source(page: Path) -> None:
     assert "http" not in source.replace("http-equiv", "").replace("http://127.0.0.1:9", "")
 
 
-def test_long_integers_and_odd_characters_come_through(tmp_path: Path) -> None:
+def test_long_integers_and_unusual_characters_are_shown_exactly(tmp_path: Path) -> None:
     big = 123456789012345678901234567890
     out = run(
         tmp_path,
@@ -299,7 +299,7 @@ def test_long_integers_and_odd_characters_come_through(tmp_path: Path) -> None:
     assert write_report(out).stat().st_size > 1000
 
 
-def test_the_page_stays_small_however_many_units_there_are(tmp_path: Path) -> None:
+def test_the_page_stays_small_for_any_number_of_units(tmp_path: Path) -> None:
     long = '```json\n{"name": "' + "x" * 50_000 + '", "age": "3"}\n```'
     out = run(tmp_path, [*(unit(f"u{n}", '{"name": "Ada"}') for n in range(3000)), unit("long", long)]).out
     data = collect(out)
@@ -321,7 +321,7 @@ def test_a_folder_without_a_sift_is_refused_with_a_reason(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "told", ['"errors": 5', '"errors": [null]', '"errors": [{"code": []}]', '"fixes": [{"code": "C001"}]']
 )
-def test_a_record_that_was_damaged_is_passed_over(tmp_path: Path, told: str) -> None:
+def test_a_damaged_record_is_skipped(tmp_path: Path, told: str) -> None:
     run(tmp_path, [unit("a", "no"), unit("b", "no")])
     file = tmp_path / "out" / "failures.jsonl"
     rows = file.read_text("utf-8").splitlines()
@@ -329,7 +329,7 @@ def test_a_record_that_was_damaged_is_passed_over(tmp_path: Path, told: str) -> 
     assert [shown["unit_id"] for shown in collect(tmp_path / "out")["units"]] == ["b"]
 
 
-def test_a_file_that_was_deleted_is_named(tmp_path: Path) -> None:
+def test_a_deleted_file_is_named(tmp_path: Path) -> None:
     out = run(tmp_path, [unit("a", '{"name": "Ada", "age": "36"}'), unit("b", "no")]).out
     assert (collect(out)["notes"], len(collect(out)["units"])) == ([], 2)
     (out / "failures.jsonl").unlink()
@@ -338,14 +338,14 @@ def test_a_file_that_was_deleted_is_named(tmp_path: Path) -> None:
     assert ([shown["unit_id"] for shown in data["units"]], data["summary"]["counts"]["failed"]) == (["a"], 1)
 
 
-def test_lines_that_are_no_records_are_counted(tmp_path: Path) -> None:
+def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
     out = run(tmp_path, [unit("a", "no"), unit("b", "no")]).out
     with (out / "failures.jsonl").open("ab") as opened_file:
         opened_file.write(b'[1]\n{"unit_id": "c"\n')
     assert collect(out)["notes"] == ["2 lines are not a record of a sift, and not shown here."]
 
 
-def test_a_sift_that_is_not_finished_is_shown_as_far_as_it_is(tmp_path: Path) -> None:
+def test_an_unfinished_sift_is_shown_as_far_as_it_is(tmp_path: Path) -> None:
     lines = [unit(f"u{n}", '{"name": "Ada"}' if n % 2 else '{"name": "Ada", "age": "3"}') for n in range(2000)]
     file = write(tmp_path / "lines.jsonl", lines)
     options = SiftOptions(workers=1, range_size=20_000)
@@ -383,7 +383,7 @@ def test_a_folder_of_an_earlier_version_is_counted_again(tmp_path: Path) -> None
     assert after["summary"]["codes"] == before["summary"]["codes"]
 
 
-def test_the_page_is_bounded_whatever_one_unit_holds(tmp_path: Path) -> None:
+def test_the_size_of_the_page_is_limited_whatever_one_unit_contains(tmp_path: Path) -> None:
     keys = ", ".join(f'"key{n}": 1' for n in range(20_000))
     lines = [unit(f"u{n}", f'{{"name": "A", "age": 1, {keys}}}', input={"text": "x" * 100_000}) for n in range(3)]
     lines += [unit(f"v{n}", f'{{"name": "A", "age": 1, "invented{n}": 1}}') for n in range(1500)]
@@ -396,7 +396,7 @@ def test_the_page_is_bounded_whatever_one_unit_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("browser")
-def test_merged_replies_are_shown_with_what_was_wrong_with_them(browser: Any, tmp_path: Path) -> None:
+def test_merged_replies_are_shown_with_their_faults(browser: Any, tmp_path: Path) -> None:
     lines = [unit("a", HOSTILE[0]), unit("b"), unit("a")]
     out = run(tmp_path, lines, merge="valid").out
     tab, _, said = opened(browser, write_report(out))

@@ -45,7 +45,7 @@ def counted(out: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize("end", [("merging", 3), ("merging", 7), ("never", 0)])
 @pytest.mark.parametrize("read", [counted, lambda out: (compare(out, out).sides[0]["counts"]["units"],) * 2])
-def test_parts_that_a_running_sift_merges_away_meanwhile_are_counted(
+def test_parts_merged_by_a_running_sift_in_the_meantime_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: tuple[str, int], read: Callable[[Path], tuple[int, int]]
 ) -> None:
     monkeypatch.setattr(merge, "_SECONDS", 0.0)  # every range is a commit
@@ -66,7 +66,7 @@ def test_parts_that_a_running_sift_merges_away_meanwhile_are_counted(
 
 
 @pytest.mark.parametrize("step", ["judging", "comparing", "merging"])
-def test_ranges_that_were_replaced_because_the_file_grew_are_not_counted(tmp_path: Path, step: str) -> None:
+def test_ranges_replaced_because_the_file_grew_are_not_counted(tmp_path: Path, step: str) -> None:
     whole = "\n".join(lines()).encode() + b"\n"
     file, out = write(tmp_path / "lines.jsonl", whole[: len(whole) // 2]), tmp_path / "out"
     partly(file, out, "comparing")
@@ -75,7 +75,7 @@ def test_ranges_that_were_replaced_because_the_file_grew_are_not_counted(tmp_pat
     assert counted(out) == (NUMBER, NUMBER)
 
 
-def test_a_sift_that_has_only_just_started_is_not_said_to_be_damaged(tmp_path: Path) -> None:
+def test_a_sift_that_has_just_started_is_not_reported_as_damaged(tmp_path: Path) -> None:
     work = tmp_path / "out" / ".sift"
     work.mkdir(parents=True)
     (work / "manifest.db").touch()
@@ -93,7 +93,7 @@ def test_a_sift_that_has_only_just_started_is_not_said_to_be_damaged(tmp_path: P
         manifest.close()
 
 
-def test_files_that_never_stand_still_are_an_error_in_the_end() -> None:
+def test_files_that_never_stop_changing_are_an_error() -> None:
     tries = []
 
     def read() -> None:

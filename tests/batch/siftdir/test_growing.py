@@ -21,7 +21,7 @@ from trueup.batch.siftdir import manifest as manifest_room
 
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("how", HOW)
-def test_grown_in_any_steps_it_comes_out_as_if_sifted_at_once(tmp_path: Path, how: str) -> None:
+def test_a_file_grown_in_any_steps_gives_the_same_output_as_one_sift(tmp_path: Path, how: str) -> None:
     for seed in range(150 if SOAK else 3):
         dice = random.Random(f"{how} {seed}")
         whole = [
@@ -44,7 +44,7 @@ def test_grown_in_any_steps_it_comes_out_as_if_sifted_at_once(tmp_path: Path, ho
 
 
 @pytest.mark.spec("B11")
-def test_only_what_is_new_is_judged(tmp_path: Path) -> None:
+def test_only_new_lines_are_judged(tmp_path: Path) -> None:
     class Counting:
         def check(self, reply: Any, context: Any = None) -> Any:
             with (tmp_path / "calls").open("a") as opened:
@@ -75,7 +75,7 @@ def test_only_what_is_new_is_judged(tmp_path: Path) -> None:
     assert not (tmp_path / "calls").exists()
 
 
-def test_a_line_that_was_cut_is_judged_once_it_is_whole(tmp_path: Path) -> None:
+def test_a_line_cut_in_the_middle_is_judged_when_it_is_complete(tmp_path: Path) -> None:
     text = "\n".join([unit("a"), unit("b"), unit("c")]).encode()
     file = write(tmp_path / "lines.jsonl", text[:-10])
     assert run_files(tmp_path, [str(file)]).codes == {"c": ["U001"]}
@@ -85,7 +85,7 @@ def test_a_line_that_was_cut_is_judged_once_it_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("range_size", [300, 1 << 20])
-def test_a_change_of_what_was_judged_is_refused(tmp_path: Path, range_size: int) -> None:
+def test_a_change_of_judged_lines_is_refused(tmp_path: Path, range_size: int) -> None:
     text = "\n".join(unit(f"u{n}", input={"pad": "x" * 200}) for n in range(1000)).encode() + b"\n"
     file = write(tmp_path / "lines.jsonl", text)
     run_files(tmp_path, [str(file)], range_size=range_size)
@@ -112,7 +112,7 @@ def test_a_change_of_what_was_judged_is_refused(tmp_path: Path, range_size: int)
     assert bytes_of(tmp_path / "out") == before
 
 
-def test_results_that_somebody_changed_are_not_built_upon(tmp_path: Path) -> None:
+def test_results_that_were_edited_are_not_extended(tmp_path: Path) -> None:
     file = write(tmp_path / "lines.jsonl", [unit("a"), unit("b", "no")])
     run_files(tmp_path, [str(file)])
     write(file, [unit("a"), unit("b", "no"), unit("c")])
@@ -122,7 +122,7 @@ def test_results_that_somebody_changed_are_not_built_upon(tmp_path: Path) -> Non
         run_files(tmp_path, [str(file)], grow=True)
 
 
-def test_what_comes_packed_or_through_a_pipe_grows_too(tmp_path: Path) -> None:
+def test_compressed_and_piped_input_can_grow_too(tmp_path: Path) -> None:
     lines = [unit(f"u{n}", "no" if n % 3 else '{"name": "x", "age": 3}') for n in range(40)]
     half, whole = ("\n".join(some).encode() + b"\n" for some in (lines[:25], lines))
     packed = tmp_path / "x.jsonl.gz"
@@ -141,7 +141,7 @@ def test_what_comes_packed_or_through_a_pipe_grows_too(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("state", ["judging", "merging", "publishing", "done"])
-def test_what_comes_packed_grows_wherever_the_run_was_killed(
+def test_compressed_input_can_grow_wherever_the_run_was_killed(
     tmp_path: Path, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
@@ -168,7 +168,7 @@ def test_what_comes_packed_grows_wherever_the_run_was_killed(
     assert not (tmp_path / "out" / ".sift" / "spool").exists()
 
 
-def test_a_stream_grows_while_its_run_is_under_way(tmp_path: Path) -> None:
+def test_a_stream_can_grow_during_its_run(tmp_path: Path) -> None:
     lines = [unit(f"u{n}") for n in range(40)]
     half, whole = ("\n".join(some).encode() + b"\n" for some in (lines[:25], lines))
 
@@ -193,7 +193,7 @@ def test_a_stream_grows_while_its_run_is_under_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("range_size", [300, 1 << 20])
-def test_a_file_may_grow_while_it_is_read_if_it_may_grow_at_all(tmp_path: Path, range_size: int) -> None:
+def test_a_file_may_grow_while_it_is_read_if_growing_is_allowed(tmp_path: Path, range_size: int) -> None:
     """A log that is written to all the time: the lines at the start are sifted, the rest is left for the next time."""
     file = write(tmp_path / "lines.jsonl", [unit(f"u{n}") for n in range(20)])
     spec = spec_of(options={"schema": SCHEMA})
@@ -216,7 +216,7 @@ def test_a_file_may_grow_while_it_is_read_if_it_may_grow_at_all(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("change", ["rewritten", "cut", "gone"])
-def test_a_file_that_changes_otherwise_while_it_is_read_is_refused(tmp_path: Path, change: str) -> None:
+def test_a_file_that_changes_in_another_way_while_it_is_read_is_refused(tmp_path: Path, change: str) -> None:
     text = "\n".join(unit(f"u{n}") for n in range(40)).encode() + b"\n"
     file = write(tmp_path / "lines.jsonl", text)
 
@@ -238,7 +238,7 @@ def test_a_file_that_changes_otherwise_while_it_is_read_is_refused(tmp_path: Pat
     assert not (tmp_path / "out" / "validated.jsonl").exists()
 
 
-def test_a_file_that_was_only_touched_is_done(tmp_path: Path) -> None:
+def test_a_file_with_only_a_new_modification_time_is_not_judged_again(tmp_path: Path) -> None:
     file = write(tmp_path / "lines.jsonl", [unit("a")])
     ran = run_files(tmp_path, [str(file)])
     os.utime(file, ns=(1, 1))
@@ -248,7 +248,7 @@ def test_a_file_that_was_only_touched_is_done(tmp_path: Path) -> None:
     assert run_files(tmp_path, [str(file)]).summary == ran.summary
 
 
-def test_the_folder_keeps_no_more_than_the_index(tmp_path: Path) -> None:
+def test_the_folder_keeps_only_the_latest_index(tmp_path: Path) -> None:
     lines = [unit(f"u{n}") for n in range(200)]
     file = write(tmp_path / "lines.jsonl", lines)
     run_files(tmp_path, [str(file)], range_size=1000)

@@ -35,7 +35,7 @@ def test_quotes_and_line_breaks_belong_to_their_cell(tmp_path: Path) -> None:
         ('unit_id,"a;b;c;d",raw_response', f"u,x,{CELL}", {"a;b;c;d": "x"}),
     ],
 )
-def test_columns_without_a_name_and_delimiters_in_one(
+def test_columns_may_have_no_name_or_a_delimiter_in_their_name(
     tmp_path: Path, header: str, row: str, given: dict[str, str]
 ) -> None:
     rows = [header.encode(), row.encode()]
@@ -64,7 +64,7 @@ def test_a_bad_row_fails_alone(tmp_path: Path) -> None:
     assert ran.summary["counts"] | {"blank": 1, "units": 9} == ran.summary["counts"]
 
 
-def test_a_quote_that_is_never_closed_costs_one_line(tmp_path: Path) -> None:
+def test_an_unclosed_quote_fails_only_one_line(tmp_path: Path) -> None:
     rows = ["unit_id,raw_response", 'a,"open', *(f"b{n},plain" for n in range(500))]
     ran = run_files(tmp_path, [str(write(tmp_path / "a.csv", rows))], max_line=2000)
     assert ran.summary["counts"]["units"] == 501
@@ -82,7 +82,7 @@ def test_a_quote_that_is_never_closed_costs_one_line(tmp_path: Path) -> None:
     ],
     ids=["bom and CRLF", "utf-16", "cp1252", "semicolons", "tabs"],
 )
-def test_encodings_and_delimiters(tmp_path: Path, raw: bytes, form: InputForm) -> None:
+def test_encodings_and_delimiters_are_detected(tmp_path: Path, raw: bytes, form: InputForm) -> None:
     ran = run_files(tmp_path, [str(write(tmp_path / "a.csv", raw))], form=form)
     assert [(row["unit_id"], row["input"], row["data"]["age"]) for row in ran.valid] == [("a", {"city": "Ål"}, 36)]
 
@@ -97,13 +97,13 @@ def test_encodings_and_delimiters(tmp_path: Path, raw: bytes, form: InputForm) -
         ("unit_id,raw_response\na,é\n".encode(), "not in ascii"),
     ],
 )
-def test_a_file_without_a_header_that_can_be_read_is_refused(tmp_path: Path, raw: bytes, why: str) -> None:
+def test_a_file_without_a_readable_header_is_refused(tmp_path: Path, raw: bytes, why: str) -> None:
     form = InputForm(encoding="ascii") if "ascii" in why else InputForm()
     with pytest.raises(UnreadableSource, match=f"^a.csv: {why}"):
         run_files(tmp_path, [str(write(tmp_path / "a.csv", raw))], form=form)
 
 
-def test_records_are_the_same_however_the_file_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_the_same_for_any_division_into_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranges of any size, and any distance between the known starts of records, give the same as one reader."""
     chance = random.Random(3)
     alphabet = 'ab",\n\r'

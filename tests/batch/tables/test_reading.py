@@ -36,7 +36,7 @@ KILLS = 50 if SOAK else 2
 NAMED = InputForm(UnitColumns("key", "answer"))
 
 
-def one(folder: Path, columns: dict[str, Any] | pa.Table, kind: str = "parquet", **options: Any) -> Ran:
+def sift_table(folder: Path, columns: dict[str, Any] | pa.Table, kind: str = "parquet", **options: Any) -> Ran:
     return run_files(folder, [file_of(folder, columns, kind)], **options)
 
 
@@ -56,7 +56,7 @@ def without_places(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_table_gives_the_records_of_the_same_json_lines(tmp_path: Path, kind: str) -> None:
+def test_every_kind_of_table_gives_the_same_records_as_json_lines(tmp_path: Path, kind: str) -> None:
     columns = rows_of(300, ids=290)
     lines = run_files(tmp_path, [lines_of_rows(tmp_path, columns)], out="lines", range_size=4000)
     table = run_files(tmp_path, [file_of(tmp_path, columns, kind)], out="table", range_size=4000, workers=2)
@@ -67,7 +67,7 @@ def test_every_kind_of_table_gives_the_records_of_the_same_json_lines(tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
-def test_the_place_of_a_row_is_its_number(tmp_path: Path, kind: str) -> None:
+def test_the_position_of_a_row_is_its_number(tmp_path: Path, kind: str) -> None:
     ran = run_files(tmp_path, [file_of(tmp_path, rows_of(300), kind)], range_size=4000)
     numbers = [int(record["place"].rpartition("@")[2]) for record in ran.failed]
     assert numbers == [number for number in range(300) if number % 4 > 1]
@@ -101,7 +101,7 @@ def test_a_large_group_is_cut_into_ranges(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.spec("B22")
 @pytest.mark.filterwarnings("ignore")
-def test_ray_reads_tables_as_the_local_engine_does(tmp_path: Path) -> None:
+def test_ray_reads_tables_like_the_local_engine(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     files = [file_of(tmp_path, rows_of(100, ids=90), kind) for kind in KINDS]
     run_files(tmp_path, files, out="local", range_size=8000)
@@ -111,7 +111,7 @@ def test_ray_reads_tables_as_the_local_engine_does(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B18")
 @pytest.mark.parametrize("kind", KINDS)
-def test_killed_and_resumed_the_bytes_are_the_same(tmp_path: Path, kind: str) -> None:
+def test_a_killed_and_resumed_sift_writes_the_same_bytes(tmp_path: Path, kind: str) -> None:
     file = file_of(tmp_path, rows_of(120, ids=110), kind)
     spec = spec_of(options={"schema": SCHEMA})
     options = SiftOptions(workers=1, range_size=3000, format="parquet")
@@ -148,13 +148,13 @@ def _killed(act: Callable[[Any], object], after: int) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_of_other_names_are_named(tmp_path: Path, kind: str) -> None:
+def test_columns_with_other_names_can_be_chosen(tmp_path: Path, kind: str) -> None:
     columns = {"key": ["a", "b"], "city": ["Oslo", "Rome"], "answer": [GOOD, GOOD]}
-    ran = one(tmp_path, columns, kind, form=NAMED)
+    ran = sift_table(tmp_path, columns, kind, form=NAMED)
     assert [(row["unit_id"], row["input"]) for row in ran.valid] == [("a", {"city": "Oslo"}), ("b", {"city": "Rome"})]
 
 
-def test_fields_of_json_lines_are_named_in_the_same_way(tmp_path: Path) -> None:
+def test_fields_of_json_lines_can_be_chosen_in_the_same_way(tmp_path: Path) -> None:
     lines = [
         json.dumps({"key": "a", "city": "Oslo", "answer": GOOD}), json.dumps({"city": "Rome", "answer": GOOD}),
         json.dumps({"key": "c"}), json.dumps({"key": "d", "answer": GOOD, "raw_response": "{}"}), "torn",
@@ -176,16 +176,16 @@ def test_a_table_without_a_reply_is_refused_with_its_columns(tmp_path: Path, kin
     with pytest.raises(
         UnreadableSource, match=r"no column has a reply; its columns: key, text\. Name one of them raw_response, or"
     ):
-        one(tmp_path, {"key": ["a"], "text": [GOOD]}, kind)
+        sift_table(tmp_path, {"key": ["a"], "text": [GOOD]}, kind)
     with pytest.raises(UnreadableSource, match=r"there is no column 'answer'; its columns: key, text"):
-        one(tmp_path, {"key": ["a"], "text": [GOOD]}, kind, form=NAMED, out="named")
+        sift_table(tmp_path, {"key": ["a"], "text": [GOOD]}, kind, form=NAMED, out="named")
     two = {"text": ["a"], "raw_response": [GOOD]}
     with pytest.raises(UnreadableSource, match=r"there are both 'text' and 'raw_response'"):
-        one(tmp_path, two, kind, form=InputForm(UnitColumns("", "text")), out="both")
+        sift_table(tmp_path, two, kind, form=InputForm(UnitColumns("", "text")), out="both")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_columns_of_one_name_are_refused(tmp_path: Path, kind: str) -> None:
+def test_two_columns_with_the_same_name_are_refused(tmp_path: Path, kind: str) -> None:
     table = pa.table([["a"], [GOOD], ["x"], ["y"]], names=["unit_id", "raw_response", "n", "n"])
     if kind == "csv":
         file = write(tmp_path / "two.csv", ["unit_id,raw_response,n,n", "a,{},x,y"])
@@ -197,24 +197,24 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_without_rows_has_no_units(tmp_path: Path, kind: str) -> None:
-    ran = one(tmp_path, {"unit_id": pa.array([], pa.string()), "raw_response": pa.array([], pa.string())}, kind)
+    ran = sift_table(tmp_path, {"unit_id": pa.array([], pa.string()), "raw_response": pa.array([], pa.string())}, kind)
     assert (ran.valid, ran.failed, ran.summary["counts"]["units"]) == ([], [], 0)
 
 
 def test_a_table_without_columns_is_refused_unless_it_is_empty(tmp_path: Path) -> None:
-    assert one(tmp_path, pa.table({})).summary["counts"]["units"] == 0
+    assert sift_table(tmp_path, pa.table({})).summary["counts"]["units"] == 0
     bare = pa.table({"a": [1, 2]}).select([])
     with pytest.raises(UnreadableSource, match="no column has a reply; its columns: none"):
-        one(tmp_path, bare, "arrow", out="bare")
+        sift_table(tmp_path, bare, "arrow", out="bare")
 
 
-def test_other_forms_of_lines_are_read_from_tables_too(tmp_path: Path) -> None:
+def test_other_line_formats_are_read_from_tables_too(tmp_path: Path) -> None:
     messages = [[{"role": "user", "content": "Who?"}, {"role": "assistant", "content": GOOD}]]
-    ran = one(tmp_path, {"id": ["a"], "messages": messages})
+    ran = sift_table(tmp_path, {"id": ["a"], "messages": messages})
     assert [row["unit_id"] for row in ran.valid] == ["a"]
     choice = {"message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}
     response = [{"status_code": 200, "body": {"choices": [choice]}}]
-    ran = one(tmp_path, {"custom_id": ["b"], "response": response, "error": [None]}, out="provider")
+    ran = sift_table(tmp_path, {"custom_id": ["b"], "response": response, "error": [None]}, out="provider")
     assert [row["unit_id"] for row in ran.valid] == ["b"]
 
 
@@ -251,7 +251,7 @@ VALUES: list[tuple[str, Any, pa.DataType, Any]] = [
 
 
 @pytest.mark.parametrize(("value", "kind", "expected"), [row[1:] for row in VALUES], ids=[row[0] for row in VALUES])
-def test_values_of_every_type_are_json(tmp_path: Path, value: Any, kind: pa.DataType, expected: Any) -> None:
+def test_values_of_every_type_become_json(tmp_path: Path, value: Any, kind: pa.DataType, expected: Any) -> None:
     table = pa.table({
         "unit_id": ["a", "b"], "value": pa.array([value, None], kind), "raw_response": [GOOD, GOOD],
     })  # fmt: skip
@@ -275,19 +275,19 @@ TEXTS = [
     ],
     ids=lambda array: str(array.type),
 )
-def test_a_reply_is_text_in_any_column_that_holds_text(tmp_path: Path, replies: pa.Array) -> None:
-    ran = one(tmp_path, pa.table({"unit_id": ["a", "b"], "raw_response": replies}), "stream")
+def test_a_reply_is_text_in_a_column_of_any_text_type(tmp_path: Path, replies: pa.Array) -> None:
+    ran = sift_table(tmp_path, pa.table({"unit_id": ["a", "b"], "raw_response": replies}), "stream")
     assert [row["raw_response"] for row in ran.valid] == [GOOD]
     assert ran.codes == {"b": ["R004"]}
 
 
-def test_a_reply_that_was_read_already_is_judged_as_a_value(tmp_path: Path) -> None:
-    ran = one(
+def test_a_reply_that_is_already_parsed_is_judged_as_a_value(tmp_path: Path) -> None:
+    ran = sift_table(
         tmp_path, {"unit_id": ["a", "b"], "raw_response": [{"name": "Ada", "age": 36}, {"name": "Bo", "age": -1}]}
     )
     assert [row["data"] for row in ran.valid] == [{"name": "Ada", "age": 36}]
     assert ran.codes == {"b": ["V004"]}
-    number = one(tmp_path, {"unit_id": ["a"], "raw_response": [5]}, contract=_Integer(), out="number")
+    number = sift_table(tmp_path, {"unit_id": ["a"], "raw_response": [5]}, contract=_Integer(), out="number")
     assert number.valid[0]["data"] == 5
 
 
@@ -303,19 +303,19 @@ class _Integer:
 @pytest.mark.parametrize(
     ("ids", "found"), [([1, 2], ["1", "2"]), ([1.0, None], ["1", None]), ([b"x", b"y"], ["x", "y"])]
 )
-def test_ids_of_other_types(tmp_path: Path, ids: list[Any], found: list[str]) -> None:
+def test_ids_may_have_other_types(tmp_path: Path, ids: list[Any], found: list[str]) -> None:
     assert [
         row["unit_id"] for row in rows_in(file_of(tmp_path, {"unit_id": ids, "raw_response": [GOOD] * 2}, "parquet"))
     ] == found
 
 
 @pytest.mark.parametrize("kind", [pa.date32(), pa.list_(pa.date32()), pa.timestamp("s"), pa.timestamp("ms", "UTC")])
-def test_a_time_that_has_no_digits_fails_its_row(tmp_path: Path, kind: pa.DataType) -> None:
+def test_a_time_out_of_range_fails_its_row(tmp_path: Path, kind: pa.DataType) -> None:
     leaf = kind.value_type if pa.types.is_list(kind) else kind
     far = pa.array([1 << 30], pa.int32()).cast(leaf) if leaf == pa.date32() else pa.array([1 << 60]).cast(leaf)
     far = pa.ListArray.from_arrays([0, 1], far) if pa.types.is_list(kind) else far
     values = pa.concat_arrays([far, pa.nulls(1, kind)])
-    ran = one(tmp_path, pa.table({"unit_id": ["a", "b"], "raw_response": [GOOD, GOOD], "at": values}), "arrow")
+    ran = sift_table(tmp_path, pa.table({"unit_id": ["a", "b"], "raw_response": [GOOD, GOOD], "at": values}), "arrow")
     assert [row["unit_id"] for row in ran.valid] == ["b"]
     (failed,) = ran.failed
     assert (failed["unit_id"], failed["errors"][0]["message"]) == (
@@ -328,10 +328,10 @@ def test_a_time_that_has_no_digits_fails_its_row(tmp_path: Path, kind: pa.DataTy
 
 
 @pytest.mark.spec("B11")
-def test_a_cell_that_is_not_utf8_fails_its_row_alone(tmp_path: Path) -> None:
+def test_a_cell_that_is_not_utf8_fails_only_its_row(tmp_path: Path) -> None:
     city = pa.array([b"Oslo", b"\xff", b"Rome"], pa.binary()).view(pa.string())
     table = pa.table({"unit_id": ["a", "b", "c"], "city": city, "raw_response": [GOOD] * 3})
-    ran = one(tmp_path, table)
+    ran = sift_table(tmp_path, table)
     assert [row["unit_id"] for row in ran.valid] == ["a", "c"]
     assert ran.failed[0]["errors"][0]["message"] == "The row cannot be read: its text is not UTF-8"
     assert ran.failed[0]["unit_id"] == "b"
@@ -371,7 +371,7 @@ def _cut(raw: bytes) -> bytes:
         ("stream", lambda raw: raw[:8] + b"\xee" * 400, "not a readable Arrow file"),
     ],
 )
-def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, kind: str, spoil: Any, why: str) -> None:
+def test_an_incomplete_file_is_refused(tmp_path: Path, kind: str, spoil: Any, why: str) -> None:
     file = Path(file_of(tmp_path, rows_of(200), kind))
     file.write_bytes(spoil(file.read_bytes()))
     with pytest.raises(UnreadableSource, match=f"^{file.name}: {why}"):
@@ -393,7 +393,7 @@ def test_a_damaged_batch_fails_its_rows(tmp_path: Path) -> None:
 def test_a_row_that_is_too_long_fails_alone(tmp_path: Path) -> None:
     replies = [GOOD, json.dumps({"name": "x" * 5000, "age": 1}), GOOD]
     for kind in KINDS:
-        ran = one(tmp_path, {"unit_id": ["a", "b", "c"], "raw_response": replies}, kind, out=kind, max_line=2000)
+        ran = sift_table(tmp_path, {"unit_id": ["a", "b", "c"], "raw_response": replies}, kind, out=kind, max_line=2000)
         assert [row["unit_id"] for row in ran.valid] == ["a", "c"], kind
         assert list(ran.codes.values()) == [["U004"]], kind
 
@@ -401,7 +401,7 @@ def test_a_row_that_is_too_long_fails_alone(tmp_path: Path) -> None:
 # -- where tables are ----------------------------------------------------------------------------
 
 
-def test_tables_are_known_by_their_first_bytes_and_packed_ones_are_unpacked(tmp_path: Path) -> None:
+def test_tables_are_recognized_by_their_first_bytes_and_decompressed(tmp_path: Path) -> None:
     columns = rows_of(8)
     for kind in ("parquet", "arrow", "stream"):
         bare = save(tmp_path / kind, columns, kind)
@@ -416,7 +416,7 @@ def test_tables_are_known_by_their_first_bytes_and_packed_ones_are_unpacked(tmp_
     assert run_files(tmp_path, [str(tmp_path / "b.csv.gz")], out="text").summary["counts"]["units"] == 8
 
 
-def test_tables_at_an_address(tmp_path: Path) -> None:
+def test_tables_may_be_at_a_remote_address(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     columns = rows_of(100)
@@ -432,7 +432,7 @@ def test_tables_at_an_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("error", [OSError("the connection was reset"), OSError(5, "reset"), ConnectionError("reset")])
 @pytest.mark.parametrize("reads", [0, 1, 3])
-def test_a_file_system_that_fails_stops_the_sift_and_no_row_fails_for_it(
+def test_a_failing_file_system_stops_the_sift_and_fails_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, error: OSError, reads: int
 ) -> None:
     """At an address a read may fail and work a minute later; a row that failed because of it would stay failed."""
@@ -510,7 +510,7 @@ def test_rows_that_share_a_large_value_are_read_a_few_at_a_time(tmp_path: Path, 
     assert most_held(source) < 60_000_000  # all rows would take 200 MB
 
 
-def test_a_stream_that_replaces_its_dictionaries_costs_as_much_per_batch_however_long_it_is(tmp_path: Path) -> None:
+def test_a_stream_that_replaces_its_dictionaries_has_a_constant_cost_per_batch(tmp_path: Path) -> None:
     """Measured in bytes read. A batch needs the latest values of its dictionaries, and those that were added to them."""
     schema = pa.schema([("tag", pa.dictionary(pa.int32(), pa.string())), ("raw_response", pa.string())])
 
@@ -554,7 +554,7 @@ class _Counted:
             return File(opened.read())
 
 
-def test_a_missing_package_is_one_clear_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_gives_one_clear_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = file_of(tmp_path, rows_of(2), "parquet")
     import sys
 
@@ -563,7 +563,7 @@ def test_a_missing_package_is_one_clear_message(tmp_path: Path, monkeypatch: pyt
         open_sources([file], tmp_path)
 
 
-def test_lines_beside_tables(tmp_path: Path) -> None:
+def test_lines_and_tables_can_be_read_together(tmp_path: Path) -> None:
     lines = str(write(tmp_path / "lines.jsonl", [unit("x"), unit("u1")]))
     ran = run_files(tmp_path, [lines, file_of(tmp_path, rows_of(4), "parquet")])
     assert [row["unit_id"] for row in ran.valid] == ["x", "u1", "u0"]

@@ -52,7 +52,9 @@ def read_back(out: Path, name: str, form: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", TABLES)
-def test_the_records_are_written_in_every_format_beside_the_lines(tmp_path: Path, lines: list[str], form: str) -> None:
+def test_the_records_are_written_in_every_format_next_to_the_json_lines(
+    tmp_path: Path, lines: list[str], form: str
+) -> None:
     ran = run(tmp_path, lines, format=form)
     valid, failed = (read_back(ran.out, name, form) for name in NAMES)
     spelt = [row["unit_id"].encode("utf-8", "backslashreplace").decode() for row in ran.valid]
@@ -93,7 +95,7 @@ def test_a_sift_reads_back_what_it_wrote(tmp_path: Path, lines: list[str], form:
     assert [(one.valid, one.failed) for one in again[:1]] == [(one.valid, one.failed) for one in again[1:]]
 
 
-def test_the_schema_of_a_table_does_not_depend_on_what_is_in_it(tmp_path: Path) -> None:
+def test_the_schema_of_a_table_does_not_depend_on_its_content(tmp_path: Path) -> None:
     full, bare = (run(tmp_path, lines, format="parquet", out=out).out for out, lines in
                   (("full", [unit("a"), unit("b", "no")]), ("bare", [])))  # fmt: skip
     for name in NAMES:
@@ -112,11 +114,11 @@ def test_the_schema_of_a_table_does_not_depend_on_what_is_in_it(tmp_path: Path) 
         ({"type": "array"}, []), (True, []), (None, []), ({"$ref": "#/$defs/none"}, []), ({"$ref": "#"}, []),
     ],
 )  # fmt: skip
-def test_which_fields_have_a_column(schema: Any, columns: list[tuple[str, str]]) -> None:
+def test_the_schema_decides_which_fields_have_a_column(schema: Any, columns: list[tuple[str, str]]) -> None:
     assert [column[:2] for column in value_columns(schema)] == columns
 
 
-def test_row_groups_are_bounded_and_memory_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_are_limited_and_memory_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "_ROWS", 500)
     record = {"input": None, "raw_response": "x" * 1000, "data": {"name": "n", "age": 1}, "fixes": []}
 
@@ -144,7 +146,7 @@ def test_row_groups_are_bounded_and_memory_does_not_grow(tmp_path: Path, monkeyp
 
 @pytest.mark.spec("B18")
 @pytest.mark.parametrize("form", TABLES)
-def test_killed_while_tables_are_written_the_same_command_writes_them(
+def test_tables_interrupted_by_a_kill_are_written_by_the_same_command(
     tmp_path: Path, lines: list[str], form: str
 ) -> None:
     file = str(write(tmp_path / "lines.jsonl", [line.encode() for line in lines]))
@@ -188,7 +190,7 @@ def _bytes(out: Path, form: str) -> list[bytes]:
     ]
 
 
-def test_another_format_can_be_asked_for_later_and_a_table_that_is_gone_is_written_again(tmp_path: Path) -> None:
+def test_another_format_can_be_requested_later_and_a_missing_table_is_written_again(tmp_path: Path) -> None:
     files = [str(write(tmp_path / "lines.jsonl", [unit("a"), unit("b", "no")]))]
     ran = run_files(tmp_path, files)
     for form in ("parquet", "csv", "datasets", "datasets"):
@@ -214,14 +216,14 @@ def test_tables_of_an_earlier_state_are_removed(tmp_path: Path) -> None:
     assert not (ran.out / "validated.parquet").exists()
 
 
-def test_a_table_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_foreign_table_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     write(tmp_path / "out" / "validated.csv", b"mine")
     with pytest.raises(SiftRefused, match=r"validated\.csv is there and not of this run"):
         run(tmp_path, [unit("a")], format="csv")
 
 
-def test_a_missing_package_is_said_before_anything_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_before_anything_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -230,7 +232,7 @@ def test_a_missing_package_is_said_before_anything_is_judged(monkeypatch: pytest
         require_writer("parquet")
 
 
-def test_the_command_has_every_format() -> None:
+def test_the_command_offers_every_format() -> None:
     from trueup.cli.commands.sift import sift as command
 
     (option,) = [one for one in command.params if one.name == "format_"]

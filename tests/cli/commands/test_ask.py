@@ -170,7 +170,7 @@ def test_ctrl_c_ends_a_call(desk: Desk, words: list[str], times: int) -> None:
 @pytest.mark.spec("A8", "A11")
 @pytest.mark.parametrize("words", [[], ["--stream"], ["-s", PERSON]])
 @pytest.mark.parametrize("fault", [Hang(), KeepAlive("Ada was a mathematician. ", every=0.02)])
-def test_a_deadline_has_an_exit_code_of_its_own(desk: Desk, fault: Any, words: list[str]) -> None:
+def test_a_deadline_has_its_own_exit_code(desk: Desk, fault: Any, words: list[str]) -> None:
     done = desk.play(then=fault).ask("--deadline", "0.5", *words, "Who?")
     assert (done.returncode, done.stdout.strip()) == (3, "")
     assert "A001 $: The budget has no room for another call" in done.stderr
@@ -191,7 +191,7 @@ def start_in_terminal(*words: str) -> tuple[subprocess.Popen[str], int]:
 
 
 @pytest.mark.parametrize("words", [[], ["--stream"]])
-def test_the_progress_line_counts_down_and_is_taken_away(desk: Desk, words: list[str]) -> None:
+def test_the_progress_line_counts_down_and_is_removed(desk: Desk, words: list[str]) -> None:
     desk.play(Hang())
     assert desk.server is not None
     running, terminal = start_in_terminal("--url", desk.server.url, "--deadline", "30", *words, "Who?")

@@ -5,7 +5,7 @@ import json
 from tests.cli.running import Run
 
 
-def test_two_sections_as_tables_that_fit_a_terminal(run_on_terminal: Run) -> None:
+def test_two_sections_are_tables_that_fit_a_terminal(run_on_terminal: Run) -> None:
     done = run_on_terminal("bench", "--only", "rules,reply", "--color", "never")
     assert done.code == 0
     lines = done.out.splitlines()
@@ -17,7 +17,7 @@ def test_two_sections_as_tables_that_fit_a_terminal(run_on_terminal: Run) -> Non
     assert any(line.startswith("compile: all reply rules") for line in lines)
 
 
-def test_figures_as_one_document(run: Run) -> None:
+def test_the_figures_can_be_one_json_document(run: Run) -> None:
     done = run("bench", "--only", "state", "--only", "clean", "--json")
     assert (done.code, done.err) == (0, "")
     figures = json.loads(done.out)

@@ -25,14 +25,14 @@ from trueup.cli.main import main
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def test_ok(run: Run) -> None:
+def test_a_valid_reply_exits_with_zero(run: Run) -> None:
     done = run("check", "--schema", PERSON, stdin='{"name": "Ada"}')
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("✓ ok  clean: nothing was changed\n")
     assert done.out.endswith('Value\n{\n  "name": "Ada"\n}\n')
 
 
-def test_repaired(run: Run, tmp_path: Path) -> None:
+def test_a_repaired_reply_is_shown_with_its_fixes(run: Run, tmp_path: Path) -> None:
     (tmp_path / "reply.txt").write_text("{'name': 'Ada', 'age': '36',}")
     done = run("check", "reply.txt", "--schema", PERSON)
     assert done.code == 0
@@ -43,7 +43,7 @@ def test_repaired(run: Run, tmp_path: Path) -> None:
     assert "\x1b" not in done.out
 
 
-def test_refused(run: Run) -> None:
+def test_a_refused_reply_is_shown_with_its_findings(run: Run) -> None:
     done = run("check", "--schema", PERSON, stdin='{"name": "Ada", "age": "old"}')
     assert done.code == 1
     assert done.out.startswith("✗ refused")
@@ -237,7 +237,7 @@ def test_colour_is_the_users_choice(run: Run, run_on_terminal: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_of_the_output_will_do(encoding: str, run: Run) -> None:
+def test_any_encoding_of_the_output_works(encoding: str, run: Run) -> None:
     done = run("check", stdin="['漢', 'é',]", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert done.code == 0
     assert "Traceback" not in done.err
@@ -305,7 +305,7 @@ MARKUP = st.sampled_from(
 
 @pytest.mark.spec("X19", "X20")
 @given(st.lists(HARMFUL | MARKUP, max_size=6).map("".join), st.sampled_from(["view", "json", "value"]))
-def test_no_reply_reaches_the_terminal_as_anything_but_letters(reply: str, mode: str) -> None:
+def test_no_reply_can_control_the_terminal(reply: str, mode: str) -> None:
     args = ["check", "--color", "never", *([] if mode == "view" else [f"--{mode}"])]
     done = CliRunner().invoke(main, args, input=io.BytesIO(reply.encode()))
     assert done.exit_code in {0, 1}, done.output

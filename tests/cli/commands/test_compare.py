@@ -95,11 +95,13 @@ def test_markdown_quotes_the_text_of_replies(run: Run, tmp_path: Path) -> None:
     ("text", "expected"),
     [("a", "`a`"), ("", ""), ("`", "`` ` ``"), ("a`", "``a` ``"), ("x\ny", "`x\\ny`"), ("|", "`\\|`")],
 )
-def test_code_in_markdown(text: str, expected: str) -> None:
+def test_code_is_escaped_in_markdown(text: str, expected: str) -> None:
     assert code(text) == expected
 
 
-def test_the_page_and_a_place_that_cannot_be_written(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
+def test_the_page_is_written_and_an_unwritable_path_is_reported(
+    run: Run, both: tuple[str, str], tmp_path: Path
+) -> None:
     done = run("compare", *both, "--html", "compare.html", "--json")
     assert done.code == 1
     assert "Content-Security-Policy" in (tmp_path / "compare.html").read_text("utf-8")

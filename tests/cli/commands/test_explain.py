@@ -12,7 +12,7 @@ KINDS = [*FIXES.values(), *FINDINGS.values()]
 
 
 @pytest.mark.parametrize("word", ["S001", "s001", "trailing-comma", "Trailing-Comma"])
-def test_by_code_or_name_in_any_case(word: str, run: Run) -> None:
+def test_a_page_is_found_by_code_or_name_in_any_case(word: str, run: Run) -> None:
     done = run("explain", word)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("# S001 · trailing-comma\n\n*fix · lossless · price 1*\n")
@@ -43,7 +43,7 @@ def test_the_list_has_every_code_on_a_separate_line(run: Run) -> None:
     ]
 
 
-def test_json(run: Run) -> None:
+def test_json_has_every_part_of_the_page(run: Run) -> None:
     rows = json.loads(run("explain", "--json").out)
     assert [row["code"] for row in rows] == [kind.code for kind in KINDS]
     assert rows[0] == {"kind": "fix", **FIXES["W001"]._asdict()}
@@ -53,7 +53,7 @@ def test_json(run: Run) -> None:
     assert len(json.loads(run("explain", "non-finite", "--json").out)) == 2
 
 
-def test_on_a_terminal_it_is_rendered(run_on_terminal: Run) -> None:
+def test_a_page_is_rendered_on_a_terminal(run_on_terminal: Run) -> None:
     done = run_on_terminal("explain", "W001")
     assert done.code == 0
     assert "\x1b[1;4mW001 · code-fence\x1b[0m" in done.out

@@ -55,7 +55,7 @@ def test_a_draft_next_to_the_schema_names_it_for_editors(run: Run, replies: Path
     assert run("lint", "--strict", "people.yaml").code == 0
 
 
-def test_one_json_document(run: Run, replies: Path) -> None:
+def test_json_is_one_document(run: Run, replies: Path) -> None:
     done = run("infer", "replies.jsonl", "--json")
     found = json.loads(done.out)
     report = found["report"]
@@ -111,7 +111,7 @@ def test_a_draft_that_refuses_held_out_replies_says_so(run: Run, tmp_path: Path)
     assert "Fewer than 99 % pass. The others are refused by T001" in " ".join(done.err.split())
 
 
-def test_a_python_type_and_a_sift(run: Run, replies: Path) -> None:
+def test_a_draft_may_be_a_python_type_or_come_from_a_sift(run: Run, replies: Path) -> None:
     (replies.parent / "shop.py").write_text(
         "from dataclasses import dataclass\n@dataclass\nclass Order:\n    id: int\n"
     )
@@ -130,7 +130,7 @@ def test_the_examples_give_drafts_that_lint_clean(run: Run, tmp_path: Path) -> N
     assert run("lint", "--strict", "draft.yaml").code == 0
 
 
-def test_standard_input_and_a_named_field(run: Run, tmp_path: Path) -> None:
+def test_replies_may_come_from_standard_input_and_a_named_field(run: Run, tmp_path: Path) -> None:
     lines = "\n".join(json.dumps({"prompt": "?", "answer": f'Sure: {{"n": {n}}}'}) for n in range(20))
     done = run("infer", "-", "--reply-column", "answer", stdin=lines.encode())
     assert done.code == 0

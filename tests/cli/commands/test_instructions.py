@@ -19,7 +19,7 @@ def test_the_words_are_the_same_as_in_the_library(run: Run, form: str, language:
     assert done.out == Contract(SCHEMA).instructions(form, language) + "\n"  # type: ignore[arg-type]
 
 
-def test_a_contract_file_and_its_tools(run: Run, tmp_path: Path) -> None:
+def test_a_contract_file_and_its_tools_are_described(run: Run, tmp_path: Path) -> None:
     tools = [{"name": "ping", "description": "Is it up?", "parameters": {"type": "object"}}]
     (tmp_path / "c.json").write_text(json.dumps({"schema": SCHEMA, "tools": tools, "language": "es"}), "utf-8")
     contract = Contract(SCHEMA, tools=tools, language="es")
@@ -27,7 +27,7 @@ def test_a_contract_file_and_its_tools(run: Run, tmp_path: Path) -> None:
     assert run("instructions", "-c", "c.json", "--no-tools").out == contract.instructions(tools=False) + "\n"
 
 
-def test_the_strict_schema_of_a_provider(run: Run) -> None:
+def test_the_strict_schema_of_a_provider_is_printed(run: Run) -> None:
     done = run("instructions", "-s", PERSON, "--strict", "openai")
     assert (done.code, json.loads(done.out)) == (0, Contract(SCHEMA).strict_schema("openai"))
 

@@ -33,7 +33,7 @@ def test_a_new_key_works_with_the_entry_that_is_printed(run: Run, tmp_path: Path
     assert (done.code, done.out, done.err) == (1, "", "no entry has this key\n")
 
 
-def test_a_key_for_scripts(run: Run) -> None:
+def test_a_key_can_be_printed_for_scripts(run: Run) -> None:
     made = [json.loads(run("keys", "new", "--tenant", "acme", "--json").out) for _ in range(2)]
     assert made[0]["key"] != made[1]["key"]
     assert set(made[0]["entry"]) == {"tenant", "hash"}

@@ -103,7 +103,7 @@ def test_a_file_that_is_not_a_model_is_named(run: Run, tmp_path: Path) -> None:
     assert "x.gguf: not a GGUF model" in done.err
 
 
-def test_alone_it_shows_its_help(run: Run) -> None:
+def test_without_a_command_it_shows_its_help(run: Run) -> None:
     for group, command in (("local", "install"), ("quota", "show")):
         done = run(group)
         assert (done.code, done.out) == (2, "")  # as `trueup` alone does

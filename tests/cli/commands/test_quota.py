@@ -11,7 +11,7 @@ from tests.cli.running import Run
 from trueup.store.open import open_store
 
 
-def test_a_limit_is_set_shown_and_taken_away(run: Run, tmp_path: Path) -> None:
+def test_a_limit_is_set_shown_and_removed(run: Run, tmp_path: Path) -> None:
     done = run("quota", "set", "--store", "s.db", "--tenant", "acme", "--replies", "10000")
     assert (done.code, done.out, done.err) == (0, "acme, tenant: 10,000 replies per month\n", "")
     done = run("quota", "set", "--store", "s.db", "--tenant", "acme", "--user", "*", "--cost", "2.5", "--per", "day")

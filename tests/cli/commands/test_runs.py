@@ -65,7 +65,7 @@ def test_a_pipeline_is_run_and_inspected(run: Run) -> None:
     )
 
 
-def test_a_pipeline_in_the_way_is_run_though_a_run_has_its_name(run: Run, desk: Path) -> None:
+def test_a_pipeline_is_run_although_a_run_has_its_name(run: Run, desk: Path) -> None:
     shutil.copytree(desk / "pipelines" / "random_walk", desk / "walk")
     assert run("run", "walk", "--run-dir", "runs/walk", "--max-units", "2", "-q").code == 0
     again = run("run", "walk", "--run-dir", "runs/other", "--max-units", "2", "-q")

@@ -24,7 +24,7 @@ def filled(tmp_path: Path) -> str:
 
 
 @pytest.mark.spec("Q14")
-def test_rates_reasons_and_the_warning(run: Run, filled: str) -> None:
+def test_rates_reasons_and_the_warning_are_shown(run: Run, filled: str) -> None:
     done = run("stats", "--store", filled, "--since", "1d")
     assert done.code == 0
     shaky = next(line for line in done.out.splitlines() if line.startswith("shaky"))
@@ -39,7 +39,7 @@ def test_rates_reasons_and_the_warning(run: Run, filled: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["hour", "day"])
-def test_rows_over_time(run: Run, filled: str, by: str) -> None:
+def test_rows_over_time_are_shown(run: Run, filled: str, by: str) -> None:
     done = run("stats", "--store", filled, "--by", by, "--model", "steady")
     head, *rows = done.out.splitlines()
     assert head.split()[:2] == ["when", "model"]
@@ -61,7 +61,7 @@ def test_long_names_are_cut_to_the_width(run_on_terminal: Run, tmp_path: Path) -
     assert "V002 1" in done.out
 
 
-def test_nothing_yet_and_bad_words(run: Run, filled: str) -> None:
+def test_an_empty_store_and_invalid_options_are_reported(run: Run, filled: str) -> None:
     assert run("stats", "--store", filled, "--model", "nobody").out == "no verdicts in this period\n"
     done = run("stats", "--store", filled, "--since", "yesterday")
     assert (done.code, done.out) == (2, "")
@@ -80,7 +80,7 @@ def test_eighty_columns_show_dates_and_fingerprints_whole(run_on_terminal: Run, 
     assert contract.fingerprint in row
 
 
-def test_the_rules_that_verdicts_were_made_under(run: Run, tmp_path: Path) -> None:
+def test_the_rules_of_verdicts_are_shown(run: Run, tmp_path: Path) -> None:
     lax, strict = Contract(reply={"min_text": 3}, name="chat"), Contract(reply={"min_text": 20}, name="chat")
     with open_store(tmp_path / "r.db") as store:
         for contract in (lax, strict):

@@ -1,6 +1,7 @@
 """`trueup tune` as a person or a script runs it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_a_person_sees_the_rules_and_each_suggestion_with_its_diff(run: Run, des
     assert done.out.rstrip().endswith("✓ 1 suggestion. Write one: trueup tune … --apply 1")
 
 
-def test_colour_is_for_terminals_and_for_who_asks(run: Run, desk: Path) -> None:
+def test_colour_is_for_terminals_and_on_request(run: Run, desk: Path) -> None:
     assert "\x1b[" not in run(*ASKED).out
     assert "\x1b[32m+  aliases" in run(*ASKED, "--color", "always").out
 
@@ -96,7 +97,7 @@ def test_labels_next_to_the_replies_are_found(run: Run, desk: Path) -> None:
     assert "44 labelled" in run("tune", "levels.yaml", "replies.jsonl", "--no-backtest").out
 
 
-def test_a_store_brings_its_own_labels_and_the_decisions_they_speak_of(run: Run, desk: Path) -> None:
+def test_a_store_has_its_own_labels_and_the_decisions_they_are_about(run: Run, desk: Path) -> None:
     contract = Contract.load(desk / "levels.yaml")
     with open_store(desk / "s.db") as store:
         for number, row in enumerate((desk / "replies.jsonl").read_text().splitlines()):
@@ -206,3 +207,10 @@ def test_a_folder_in_place_of_the_contract_is_called_a_folder(run: Run, desk: Pa
     done = run("tune", "contracts", "replies.jsonl")
     assert (done.code, done.out) == (2, "")
     assert done.err == "trueup: contracts: that is a directory; CONTRACT is a YAML, TOML or JSON file\n"
+
+
+def test_a_pipe_in_place_of_the_contract_is_called_a_pipe(run: Run, desk: Path) -> None:
+    os.mkfifo(desk / "pipe.yaml")
+    done = run("tune", "pipe.yaml", "replies.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "pipe.yaml:1:1: N001 the file cannot be read: it is a pipe or a device" in done.err

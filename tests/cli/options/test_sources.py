@@ -43,7 +43,7 @@ def test_a_grounded_contract_keeps_its_settings(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_prose(run: Run) -> None:
+def test_claims_in_prose_are_looked_up(run: Run) -> None:
     done = run("check", "--schema", "none", "--source", "mail.txt", stdin="The total is 1,187.00.")
     assert done.code == 1
     assert "1,187.00" in done.out
@@ -73,7 +73,7 @@ def test_several_files_are_named(run: Run, folder: Path) -> None:
         ("broken.json", "broken.json"),
     ],
 )
-def test_wrong_files(run: Run, folder: Path, name: str, said: str) -> None:
+def test_wrong_files_are_reported(run: Run, folder: Path, name: str, said: str) -> None:
     (folder / "bytes.txt").write_bytes(b"\xff\xfe")
     (folder / "broken.json").write_text("{")
     done = run("check", "--source", name, stdin=RIGHT)

@@ -46,7 +46,7 @@ def test_every_harmful_character_of_unicode_is_made_visible() -> None:
     ],
 )
 @pytest.mark.spec("X19")
-def test_escapes(text: str, shown: str) -> None:
+def test_escapes_are_visible(text: str, shown: str) -> None:
     assert safe(text) == shown
 
 
@@ -65,7 +65,9 @@ def test_plain_text_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("color", "no_color", "colours"), [("always", "", True), ("always", "1", True), ("never", "", False)]
 )
-def test_colour(color: str, no_color: str, colours: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colour_depends_on_the_terminal_and_the_environment(
+    color: str, no_color: str, colours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setenv("TERM", "xterm-256color")
     console = open_console(color)  # type: ignore[arg-type]

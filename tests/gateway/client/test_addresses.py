@@ -29,7 +29,7 @@ def _url(host: str) -> str:
 
 @pytest.mark.spec("X29")
 @pytest.mark.parametrize("host", PRIVATE)
-def test_a_private_address_that_is_written_out_must_be_allowed(host: str) -> None:
+def test_a_literal_private_address_must_be_allowed(host: str) -> None:
     with pytest.raises(Forbidden, match="`private: true`"):
         asyncio.run(Addresses(frozenset()).of(host, 9))
     assert asyncio.run(Addresses(frozenset({host})).of(host, 9))
@@ -37,15 +37,13 @@ def test_a_private_address_that_is_written_out_must_be_allowed(host: str) -> Non
 
 @pytest.mark.spec("X29")
 @pytest.mark.parametrize("host", PUBLIC)
-def test_a_public_address_that_is_written_out_needs_no_leave(host: str) -> None:
+def test_a_literal_public_address_needs_no_permission(host: str) -> None:
     assert asyncio.run(Addresses(frozenset()).of(host, 9))
 
 
 @pytest.mark.spec("X29")
 @pytest.mark.parametrize("host", PRIVATE)
-def test_a_file_with_a_private_address_that_is_not_allowed_has_a_fault_with_its_place(
-    tmp_path: Path, host: str
-) -> None:
+def test_a_private_address_that_is_not_allowed_is_a_fault_with_its_position(tmp_path: Path, host: str) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(f'upstreams:\n  main:\n    url: "{_url(host)}"\n')
     config, faults = read_config(file, {})
@@ -90,7 +88,7 @@ def test_a_name_that_cannot_be_resolved_is_reported_as_such(
 
 
 @pytest.mark.parametrize("host", ["a" * 70 + ".example", "ü" * 70 + ".example", "a..example", "nobody.invalid"])
-def test_a_name_that_is_none_is_a_502(host: str) -> None:
+def test_an_invalid_host_name_gives_a_502(host: str) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     with running(Config({"main": Upstream("main", f"https://{host}")})) as gateway:
         response = httpx.post(f"{gateway.url}/v1/chat/completions", json=body, timeout=60)

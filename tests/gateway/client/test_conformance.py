@@ -99,7 +99,7 @@ async def seen(*answers: Answer) -> tuple[list[Seen], Script]:
         return [await ask(line, upstream) for _ in range(len(answers))], script
 
 
-def one(sent: bytes, end: End = "close") -> Seen:
+def read_answer(sent: bytes, end: End = "close") -> Seen:
     return asyncio.run(seen(Answer(sent, end)))[0][0]
 
 
@@ -137,7 +137,7 @@ READ: dict[str, tuple[bytes, int, bytes]] = {
 @pytest.mark.parametrize("name", READ)
 def test_an_answer_is_read_as_the_standard_says(name: str) -> None:
     sent, status, body = READ[name]
-    found = one(sent)
+    found = read_answer(sent)
     assert (found.status, found.body) == (status, body)
     assert "x-sum" not in found.headers
     assert "link" not in found.headers
@@ -199,8 +199,8 @@ REFUSED: dict[str, bytes] = {
 
 @pytest.mark.spec("X30", "X36")
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_the_standard_does_not_allow_is_refused(name: str) -> None:
-    assert one(REFUSED[name]) == Seen(0)
+def test_answers_that_the_standard_does_not_allow_are_refused(name: str) -> None:
+    assert read_answer(REFUSED[name]) == Seen(0)
 
 
 @pytest.mark.spec("X36")
@@ -210,14 +210,14 @@ def test_what_the_standard_does_not_allow_is_refused(name: str) -> None:
 def test_a_connection_that_is_reset_is_never_the_end_of_an_answer(sent: bytes) -> None:
     """A close may end a body without a length. A reset may not."""
     assert (
-        one(sent, "reset") in (Seen(0), Seen(200, b"hello"))
+        read_answer(sent, "reset") in (Seen(0), Seen(200, b"hello"))
         if sent == OK + b"\r\nhello"
-        else one(sent, "reset") == Seen(0)
+        else read_answer(sent, "reset") == Seen(0)
     )
 
 
-def test_a_folded_header_is_one_value_or_none() -> None:
-    found = one(OK + b"X-Request-Id: a\r\n b\r\n" + LENGTH)
+def test_a_folded_header_is_one_value_or_refused() -> None:
+    found = read_answer(OK + b"X-Request-Id: a\r\n b\r\n" + LENGTH)
     assert found == Seen(0) or ("\n" not in str(found.headers) and found.body == b"hello")
 
 
@@ -240,7 +240,7 @@ GOOD = OK + LENGTH
     ],
     ids=["kept", "chunks", "204", "close", "1.0", "smuggled", "more", "half-closed", "closed", "reset"],
 )
-def test_a_connection_is_used_again_only_if_nothing_speaks_against_it(answers: list[Answer], connections: int) -> None:
+def test_a_connection_is_reused_only_if_nothing_forbids_it(answers: list[Answer], connections: int) -> None:
     async def run() -> None:
         script = Script(*answers)
         async with script.line() as (line, upstream):
@@ -264,7 +264,7 @@ STALE = {
 
 
 @pytest.mark.parametrize("name", STALE)
-def test_only_a_request_that_reads_is_sent_again_and_only_if_nothing_was_answered(name: str) -> None:
+def test_only_a_get_request_is_sent_again_and_only_before_an_answer(name: str) -> None:
     """The server lets go of a kept connection as the next request comes. A POST may have been worked on: it is an error."""
 
     async def run(body: bytes | None) -> tuple[Seen, int]:
@@ -278,7 +278,7 @@ def test_only_a_request_that_reads_is_sent_again_and_only_if_nothing_was_answere
     assert (got.body, requests) == ((b"hello", 3) if not STALE[name].sent else (b"", 2))
 
 
-def test_a_new_connection_that_is_closed_without_an_answer_is_an_error() -> None:
+def test_a_new_connection_closed_without_an_answer_is_an_error() -> None:
     found, script = asyncio.run(seen(Answer(b"", "close")))
     assert found == [Seen(0)]
     assert script.requests == 1
@@ -286,6 +286,9 @@ def test_a_new_connection_that_is_closed_without_an_answer_is_an_error() -> None
 
 @pytest.mark.spec("X36")
 @pytest.mark.parametrize("body", [b'{"a": "b', b'{"a": 1', b"[1, 2", b"", b'"x', b'{"a": 1}}'])
-def test_json_that_only_the_connection_ends_must_be_whole(body: bytes) -> None:
-    assert one(OK + b"Content-Type: application/json\r\n\r\n" + body) == Seen(0)
-    assert one(OK + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body).body == body
+def test_json_ended_only_by_the_connection_must_be_complete(body: bytes) -> None:
+    assert read_answer(OK + b"Content-Type: application/json\r\n\r\n" + body) == Seen(0)
+    assert (
+        read_answer(OK + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body).body
+        == body
+    )

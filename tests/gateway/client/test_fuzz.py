@@ -4,7 +4,7 @@ import asyncio
 import random
 
 from tests.effort import SOAK
-from tests.gateway.client.test_connections import CHUNKED, CLOSED, LONG, Wire
+from tests.gateway.client.test_upstream import CHUNKED, CLOSED, LONG, Wire
 from trueup.gateway.client.inflate import BadEncoding, TooLarge
 from trueup.gateway.client.link import BrokenResponse, Link
 from trueup.gateway.client.pool import Pool

@@ -49,7 +49,7 @@ async def _sleep(deadline: float | None, seconds: float) -> tuple[str, float]:
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)).filter(lambda pair: pair[0] != pair[1]), max_size=12))
-def test_every_deadline_is_its_own(pairs: list[tuple[int, int]]) -> None:
+def test_every_deadline_is_separate(pairs: list[tuple[int, int]]) -> None:
     async def run() -> list[tuple[str, float]]:
         return await asyncio.gather(*(_sleep(limit / 40, work / 40) for limit, work in pairs))
 
@@ -58,7 +58,7 @@ def test_every_deadline_is_its_own(pairs: list[tuple[int, int]]) -> None:
         assert took == pytest.approx(min(limit, work) / 40, abs=0.002)
 
 
-def test_an_inner_deadline_is_not_the_outer_one_nor_the_other_way_round() -> None:
+def test_inner_and_outer_deadlines_are_distinguished() -> None:
     async def run() -> str:
         try:
             with Within(0.05):
@@ -74,7 +74,7 @@ def test_an_inner_deadline_is_not_the_outer_one_nor_the_other_way_round() -> Non
     assert played(run()) == "outer"
 
 
-def test_who_is_cancelled_is_cancelled() -> None:
+def test_a_cancellation_is_not_reported_as_a_timeout() -> None:
     async def run() -> None:
         task = asyncio.ensure_future(_sleep(5, 5))
         await asyncio.sleep(0.01)
@@ -85,7 +85,7 @@ def test_who_is_cancelled_is_cancelled() -> None:
     played(run())
 
 
-def test_no_deadline_and_none_that_is_left_behind() -> None:
+def test_no_deadline_stays_active_after_its_block() -> None:
     async def run() -> None:
         assert (await _sleep(None, 0.001))[0] == "done"
         assert (await _sleep(5, 0.001))[0] == "done"
@@ -101,7 +101,7 @@ def test_no_deadline_and_none_that_is_left_behind() -> None:
 
 
 @pytest.mark.parametrize(("more", "ended"), [(4.0, 5.0), (0.5, 2.0), (0.0, 2.0)])
-def test_a_deadline_can_be_put_off_and_not_brought_forward(more: float, ended: float) -> None:
+def test_a_deadline_can_be_extended_and_not_shortened(more: float, ended: float) -> None:
     async def put_off(limit: Within) -> None:
         with limit:
             await asyncio.sleep(1)

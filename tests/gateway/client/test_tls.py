@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.client.test_connections import BODY, Peer, _certificate, got
+from tests.gateway.client.test_upstream import BODY, Peer, _certificate, send_and_read
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.proxies import Proxy, proxy_for
 from trueup.gateway.client.tls import Tls, context_of
@@ -27,7 +27,7 @@ def _served(certificate: Path, secret: Path, *, asks: bool = False) -> ssl.SSLCo
     return made
 
 
-def test_an_authority_of_the_options_is_trusted_and_a_certificate_is_shown(tmp_path: Path) -> None:
+def test_a_configured_authority_is_trusted_and_a_client_certificate_is_sent(tmp_path: Path) -> None:
     certificate, secret = map(str, _certificate(tmp_path, "localhost"))
     ways = {
         "none": (Tls(), False), "ca": (Tls(ca=certificate), True), "off": (Tls(verify=False), True),
@@ -39,7 +39,7 @@ def test_an_authority_of_the_options_is_trusted_and_a_certificate_is_shown(tmp_p
             upstream = Upstream("main", f"https://localhost:{port}", tls=tls)
             line = UpstreamConnections({"main": upstream}, 1000, environ={})
             try:
-                await got(line, upstream)
+                await send_and_read(line, upstream)
             except TransportFailure:
                 return False
             finally:
@@ -52,7 +52,7 @@ def test_an_authority_of_the_options_is_trusted_and_a_certificate_is_shown(tmp_p
     assert asyncio.run(run(Tls(ca=certificate, cert=certificate, key=secret), asks=True))
 
 
-def test_nothing_older_than_tls_1_2_is_spoken_and_the_variable_adds_trust(
+def test_nothing_older_than_tls_1_2_is_accepted_and_the_variable_adds_trust(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert context_of(Tls()).minimum_version == ssl.TLSVersion.TLSv1_2
@@ -180,7 +180,7 @@ class Middleman:
 
 
 @pytest.mark.spec("X29")
-def test_requests_go_through_a_proxy_and_its_password_goes_nowhere_else(tmp_path: Path) -> None:
+def test_requests_go_through_a_proxy_and_its_password_is_sent_nowhere_else(tmp_path: Path) -> None:
     certificate, secret = _certificate(tmp_path, "models.example")
 
     async def run() -> None:
@@ -195,13 +195,13 @@ def test_requests_go_through_a_proxy_and_its_password_goes_nowhere_else(tmp_path
                     {"secure": secure, "plain": plain, "hidden": hidden}, 1000, environ={"ALL_PROXY": url}
                 )
                 for _ in range(2):
-                    await got(line, secure)
+                    await send_and_read(line, secure)
                 assert proxy.heads[0].startswith("CONNECT models.example:443 HTTP/1.1\r\n")
                 assert "proxy-authorization: Basic YWRhOnBAc3M=\r\n" in proxy.heads[0]
                 assert "sk-key" not in str(proxy.heads), "what is said to the upstream is not for the proxy"
                 assert b"proxy-authorization" not in peer.heads[0]
                 assert len(proxy.heads) == 1, "the connection is kept"
-                await got(line, plain)
+                await send_and_read(line, plain)
                 assert proxy.heads[1].startswith("POST http://models.example:8000/v1/chat/completions HTTP/1.1\r\n")
                 assert "proxy-authorization: Basic YWRhOnBAc3M=\r\n" in proxy.heads[1]
                 with pytest.raises(TransportFailure, match="private: true"):

@@ -40,7 +40,7 @@ async def pieces(*given: bytes) -> AsyncIterator[bytes]:
         yield each
 
 
-def test_a_request_of_any_method_is_framed_right() -> None:
+def test_a_request_of_any_method_is_framed_correctly() -> None:
     heads: list[bytes] = []
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,7 +84,7 @@ def test_a_request_of_any_method_is_framed_right() -> None:
     assert heads[3].count(b"content-type") == 1
 
 
-def test_a_body_is_taken_no_faster_than_it_is_read() -> None:
+def test_a_body_is_read_no_faster_than_it_is_sent() -> None:
     async def run() -> tuple[int, int]:
         taken, go = 0, asyncio.Event()
 
@@ -117,7 +117,7 @@ def test_a_body_is_taken_no_faster_than_it_is_read() -> None:
     assert after == 400
 
 
-def test_an_answer_before_the_end_of_the_request_ends_the_sending() -> None:
+def test_an_early_answer_ends_the_sending_of_the_request() -> None:
     asked = 0
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -143,7 +143,7 @@ def test_an_answer_before_the_end_of_the_request_ends_the_sending() -> None:
 
 
 @pytest.mark.parametrize("fault", ["upstream", "client"])
-def test_a_request_that_breaks_off_is_never_a_whole_one(fault: str) -> None:
+def test_an_interrupted_request_is_never_complete(fault: str) -> None:
     seen: list[bytes] = []
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

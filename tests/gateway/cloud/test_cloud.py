@@ -137,7 +137,7 @@ def botocores(url: str, headers: dict[str, str], body: bytes) -> str:
     st.binary(max_size=50), st.dictionaries(st.sampled_from(["Content-Type", "x-extra"]), st.sampled_from(["a", " b  c "])),
     st.sampled_from(["", "token/with+signs=="]),
 )  # fmt: skip
-def test_a_signature_is_the_one_that_botocore_makes(
+def test_a_signature_equals_the_one_from_botocore(
     path: str, body: bytes, headers: dict[str, str], session: str
 ) -> None:
     keys = AwsKeys(KEYS.access_key, KEYS.secret_key, session)
@@ -169,7 +169,7 @@ def bedrock(seen: list[tuple[str, dict[str, Any]]], stream: bytes = STREAM) -> H
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, None])
-def test_bedrock_is_asked_by_signed_requests_whole_and_streamed(contract: Contract | None) -> None:
+def test_bedrock_gets_signed_requests_whole_and_streamed(contract: Contract | None) -> None:
     seen: list[tuple[str, dict[str, Any]]] = []
     with cloud(bedrock(seen)) as url:
         access = Access("bedrock", region="eu-central-1", aws=KEYS)
@@ -191,7 +191,7 @@ def test_bedrock_is_asked_by_signed_requests_whole_and_streamed(contract: Contra
     assert seen[0][1]["anthropic_beta"] == ["one", "two"]
 
 
-def test_bedrock_takes_a_key_and_credentials_of_a_command(tmp_path: Path) -> None:
+def test_bedrock_accepts_a_key_or_credentials_from_a_command(tmp_path: Path) -> None:
     seen: list[tuple[str, dict[str, Any]]] = []
     script = tmp_path / "credentials.py"
     printed = {
@@ -217,7 +217,7 @@ def test_bedrock_takes_a_key_and_credentials_of_a_command(tmp_path: Path) -> Non
 
 
 @given(st.lists(st.integers(1, len(STREAM) - 1), max_size=6))
-def test_frames_are_the_same_in_whatever_pieces_they_come(cuts: list[int]) -> None:
+def test_frames_are_the_same_however_they_are_split(cuts: list[int]) -> None:
     frames = Frames()
     places = [0, *sorted(set(cuts)), len(STREAM)]
     out = b"".join(frames.feed(STREAM[a:b]) for a, b in pairwise(places))
@@ -243,7 +243,7 @@ def test_a_broken_frame_is_an_error(data: bytes) -> None:
         read()
 
 
-def test_a_stream_of_bedrock_that_fails_is_an_error_for_the_client() -> None:
+def test_a_failing_bedrock_stream_is_an_error_for_the_client() -> None:
     failed = frame(
         b'{"message": "Too many requests"}', {":exception-type": "throttlingException", ":message-type": "exception"}
     )
@@ -261,7 +261,7 @@ def test_a_stream_of_bedrock_that_fails_is_an_error_for_the_client() -> None:
 # -- Azure ---------------------------------------------------------------------------------------
 
 
-def test_azure_is_asked_for_a_deployment_under_a_version_or_at_the_newer_paths() -> None:
+def test_azure_gets_requests_for_a_deployment_and_version_or_at_the_newer_paths() -> None:
     with ScriptedServer(then=GOOD) as server:
         for version, path in (
             ("2024-10-21", "/openai/deployments/small/chat/completions"),
@@ -281,7 +281,7 @@ def test_azure_is_asked_for_a_deployment_under_a_version_or_at_the_newer_paths()
             assert server.requests[-1].path == "/openai/v1/responses"
 
 
-def test_a_token_is_fetched_by_a_command_used_until_it_expires_and_scrubbed(tmp_path: Path) -> None:
+def test_a_token_from_a_command_is_used_until_it_expires_and_redacted(tmp_path: Path) -> None:
     count, script = tmp_path / "count", tmp_path / "token.py"
     script.write_text(
         "import json, pathlib, sys\n"
@@ -310,7 +310,7 @@ def test_a_token_is_fetched_by_a_command_used_until_it_expires_and_scrubbed(tmp_
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, None])
-def test_an_upstream_without_a_token_is_passed_over(contract: Contract | None) -> None:
+def test_an_upstream_without_a_token_is_skipped(contract: Contract | None) -> None:
     source = TokenSource((sys.executable, "-c", "print('secret words'); raise SystemExit(3)"))
     access = Access("azure", token=source)
     with ScriptedServer(then=GOOD) as server:
@@ -336,7 +336,7 @@ def test_an_upstream_without_a_token_is_passed_over(contract: Contract | None) -
         ("{not json", "", 300.0), ("{}", "", 300.0),
     ],
 )  # fmt: skip
-def test_what_a_command_prints_is_read(printed: str, token: str, lasts: float | None) -> None:
+def test_the_output_of_a_command_is_read(printed: str, token: str, lasts: float | None) -> None:
     assert bearer_of(printed) == token
     assert until_of(printed, 300.0, 1_000.0) == (4_102_444_800.0 if lasts is None else 1_000.0 + lasts)
 
@@ -344,7 +344,7 @@ def test_what_a_command_prints_is_read(printed: str, token: str, lasts: float | 
 # -- Vertex --------------------------------------------------------------------------------------
 
 
-def test_vertex_is_asked_for_claude_and_for_gemini_with_a_token_of_the_metadata_server() -> None:
+def test_vertex_gets_requests_for_claude_and_gemini_with_a_token_from_the_metadata_server() -> None:
     seen: list[tuple[str, dict[str, Any]]] = []
 
     def vertex(path: str, headers: dict[str, str], body: bytes) -> Answer:
@@ -388,7 +388,7 @@ def test_vertex_is_asked_for_claude_and_for_gemini_with_a_token_of_the_metadata_
 # -- the file --------------------------------------------------------------------------------------
 
 
-def test_the_file_says_how_to_reach_a_cloud_and_what_is_missing(tmp_path: Path) -> None:
+def test_the_file_configures_a_cloud_and_missing_settings_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(
         f"""
@@ -429,7 +429,7 @@ upstreams:
         ("auth: {kind: vertex, region: x, project: p, token: {file: t, seconds: 0}}", "seconds is a number above 0"),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_reported_before_the_start(tmp_path: Path, part: str, said: str) -> None:
+def test_missing_settings_are_reported_before_the_start(tmp_path: Path, part: str, said: str) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(f'upstreams: {{x: {{url: "https://x.example.com", {part}}}}}\n')
     _, faults = read_config(file, {})

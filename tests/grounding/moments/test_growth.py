@@ -1,3 +1,5 @@
+"""Finding moments takes time in proportion to the text, for any text."""
+
 import pytest
 
 from tests.growth import assert_linear

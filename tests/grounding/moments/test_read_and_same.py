@@ -1,3 +1,5 @@
+"""A string that is a date or a time is read as a moment, and equal moments are recognized."""
+
 import pytest
 
 from trueup.grounding.moments.find import Day, Moment, TimeOfDay, moments

@@ -37,7 +37,7 @@ def test_every_language_has_its_cases() -> None:
 @pytest.mark.spec("X16", "T2")
 @each_form
 @cases("acts")
-def test_a_reply_that_acts(words: str, call: str) -> None:
+def test_a_reply_that_announces_its_call_acts(words: str, call: str) -> None:
     verdict = CONTRACT.check(reply(words, call))
     assert [(made.name, made.args) for made in verdict.calls] == [("get_weather", {"city": "Oslo"})]
 
@@ -45,7 +45,7 @@ def test_a_reply_that_acts(words: str, call: str) -> None:
 @pytest.mark.spec("X16", "T2")
 @each_form
 @cases("talks")
-def test_a_reply_that_talks(words: str, call: str) -> None:
+def test_a_reply_that_talks_about_a_call_does_not_act(words: str, call: str) -> None:
     verdict = CONTRACT.check(reply(words, call))
     assert (verdict.calls, verdict.refused) == ((), ())
 
@@ -66,6 +66,6 @@ def test_a_reply_that_talks(words: str, call: str) -> None:
         ("`", "`", False),
     ],
 )
-def test_words_on_the_line_of_a_call(before: str, behind: str, made: bool) -> None:
+def test_words_on_the_line_of_a_call_decide_what_it_is(before: str, behind: str, made: bool) -> None:
     text = before + BARE + behind
     assert acts(text, len(before), len(before) + len(BARE), marked=False) is made

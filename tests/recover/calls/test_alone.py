@@ -84,7 +84,7 @@ def test_a_cut_reply_never_gives_a_call_that_was_not_written(notation: Notation)
 
 @pytest.mark.spec("X16")
 @each_notation
-def test_words_around_make_it_an_example(notation: Notation) -> None:
+def test_words_around_a_call_make_it_an_example(notation: Notation) -> None:
     text = notation.write(CALLS["one"])
     if "\n" in text or "<" in text:
         return  # the words would be separate from it
@@ -174,5 +174,5 @@ def test_an_answer_that_the_schema_describes_is_not_a_call(schema: Any, text: st
 
 
 @pytest.mark.parametrize("text", ["[" * 50_000, "('" * 20_000, "1. " * 20_000, "'f(" * 20_000, '["f(a=' * 20_000 + "]"])
-def test_no_text_takes_long_or_raises(text: str) -> None:
+def test_no_text_takes_long_or_raises_an_exception(text: str) -> None:
     leaked_calls(text, {"f"}.__contains__)

@@ -102,7 +102,7 @@ def test_arguments_end_before_the_next_name_or_the_end(inside: str, named: dict[
         ("x, y", ["x", "y"]),
     ],
 )
-def test_arguments_by_position(inside: str, by_place: list[Any]) -> None:
+def test_arguments_may_be_positional(inside: str, by_place: list[Any]) -> None:
     assert Arguments(f"f({inside})", 2, 50).by_place == by_place
 
 
@@ -131,7 +131,7 @@ def test_arguments_by_position(inside: str, by_place: list[Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("frame", ["bash({})", "[bash({})]", "<tool_call>bash({})</tool_call>"])
-def test_unclear_calls_are_refused_and_never_run(inside: str, why: str, frame: str) -> None:
+def test_ambiguous_calls_are_refused_and_never_run(inside: str, why: str, frame: str) -> None:
     verdict = CONTRACT.check(frame.format(inside))
     assert verdict.calls == ()
     assert [refusal.call.name for refusal in verdict.refused] == ["bash"]
@@ -145,7 +145,7 @@ def test_unclear_calls_are_refused_and_never_run(inside: str, why: str, frame: s
     "between", [" → then\n", " then ", " — ", " | ", " and\n", "**\n**", " // x\n", " & ", " 'x' "]
 )
 @pytest.mark.parametrize("frame", ["{}", "<tool_call>{}</tool_call>", "[{}]", "Action: {}"])
-def test_a_string_never_takes_in_the_next_call(between: str, frame: str) -> None:
+def test_a_string_never_includes_the_next_call(between: str, frame: str) -> None:
     verdict = CONTRACT.check(frame.format(f"bash(command='a'){between}bash(command='b', timeout=3)"))
     for call in verdict.calls:
         assert call.args in ({"command": "a"}, {"command": "b", "timeout": 3})
@@ -169,7 +169,7 @@ def test_text_without_quotes_stays_as_it_is_written(text: str, command: str) -> 
 
 
 @pytest.mark.spec("T2")
-def test_each_tolerance_is_a_graded_fix_with_its_place() -> None:
+def test_each_tolerance_is_a_graded_fix_with_its_position() -> None:
     verdict = CONTRACT.check("bash(command='grep 'x' f', timeout=3)")
     assert [(fix.code, fix.path) for fix in verdict.fixes] == [
         ("K001", "$.calls[0]"),
@@ -180,7 +180,7 @@ def test_each_tolerance_is_a_graded_fix_with_its_place() -> None:
 
 
 @pytest.mark.parametrize("stop", range(2, 34))
-def test_a_cut_call_says_so(stop: int) -> None:
+def test_a_truncated_call_is_reported(stop: int) -> None:
     text = "f(a='x', b=[1, {'k': 2}], c=words)"[:stop]
     assert Arguments(text, 2, 50).cut
 

@@ -396,7 +396,7 @@ SLIPS: list[tuple[str, list[Call]]] = [
 
 @pytest.mark.spec("T2", "A1")
 @pytest.mark.parametrize(("text", "calls"), SLIPS)
-def test_slips_of_every_family(text: str, calls: list[Call]) -> None:
+def test_common_mistakes_of_every_model_family_are_read(text: str, calls: list[Call]) -> None:
     verdict = CONTRACT.check(text.replace("§", "antml"))
     assert [(call.name, call.args) for call in verdict.calls] == calls
     assert not verdict.refused
@@ -476,7 +476,7 @@ def test_text_that_only_talks_about_calls_gives_none(text: str) -> None:
         "<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n<parameter=da",
     ],
 )
-def test_a_cut_slip_is_refused(text: str) -> None:
+def test_a_truncated_call_with_a_mistake_is_refused(text: str) -> None:
     verdict = CONTRACT.check(text)
     assert (verdict.calls, [f.code for f in verdict.findings]) == ((), ["T006"])
 
@@ -531,7 +531,7 @@ def calls_of(text: str) -> list[Call]:
 
 @pytest.mark.spec("T2", "T5")
 @each_dialect
-def test_tricky_arguments_come_back_as_they_were(dialect: Dialect) -> None:
+def test_tricky_arguments_are_read_unchanged(dialect: Dialect) -> None:
     for calls in TRICKY:
         bare = dialect.name == "elements" and len(calls) == 2  # `<now></now>` beside others may be markup
         if not bare:
@@ -581,7 +581,7 @@ def test_a_misspelt_tool_is_named_with_the_closest(dialect: Dialect) -> None:
 @pytest.mark.parametrize(
     "text", ["```python\nget_lather(1)\nprint(2)\n```", "```python\npong(host='a')\n```", "pin {\n}"]
 )
-def test_code_that_is_only_like_a_tool_is_not_a_mention(text: str) -> None:
+def test_code_that_only_resembles_a_tool_is_not_a_mention(text: str) -> None:
     assert CONTRACT.check(text).findings == ()
 
 

@@ -79,7 +79,7 @@ def test_a_mark_starts_with_plain_text_and_takes_no_group(row) -> None:  # type:
 
 
 @pytest.mark.parametrize("dialect", [d for d in WRITERS if d.marks], ids=lambda d: d.name)
-def test_a_text_with_a_mark_is_known_to_have_one(dialect) -> None:  # type: ignore[no-untyped-def]
+def test_a_text_with_a_mark_is_recognized_by_the_quick_look(dialect) -> None:  # type: ignore[no-untyped-def]
     assert may_mark(dialect.write(ONE)) or dialect.name.startswith(("react", "command-r-old", "raven"))
 
 
@@ -92,7 +92,7 @@ def test_the_end_of_a_call_ends_a_value(mark: str) -> None:
     assert not RESULT.match(mark)
 
 
-def test_other_signs_for_the_same_marks_take_as_much_room() -> None:
+def test_other_spellings_of_the_same_marks_have_the_same_length() -> None:
     for text in ("＜tool_call＞", "]<]minimax[>[<invoke", "<｜tool calls begin｜>"):
         assert len(normalized(text)) == len(text)
         assert normalized(text) != text
@@ -108,7 +108,7 @@ DRAFTS = [f"<tool_call>{CALL}</tool_call>", CALL, "get_weather(city='Oslo')", "[
 
 
 @pytest.mark.parametrize(("opening", "closing"), PAIRS, ids=[opening for opening, _ in PAIRS])
-def test_a_call_drafted_in_reasoning_is_none(opening: str, closing: str) -> None:
+def test_a_call_drafted_in_reasoning_is_not_a_call(opening: str, closing: str) -> None:
     assert "think" in met(f"- {opening} words")
     for draft in DRAFTS:
         for text in (f"{opening}\n{draft}\n{closing}\nIt is fine.", f"{opening}{draft}{closing}It is fine."):

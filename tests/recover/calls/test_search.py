@@ -68,7 +68,7 @@ def test_every_dialect_is_read(dialect: Dialect, calls: list[Call]) -> None:
 
 @pytest.mark.spec("T2")
 @each_dialect
-def test_with_text_before_and_after(dialect: Dialect) -> None:
+def test_calls_with_text_before_and_after_are_read(dialect: Dialect) -> None:
     text = dialect.write(TWO)
     assert found(f"I'll check that for you.\n\n{text}\n\nPlease hold on.") == TWO
     assert found(f"Voy a comprobarlo.\n\n{text}\n\nUn momento.") == TWO
@@ -76,7 +76,7 @@ def test_with_text_before_and_after(dialect: Dialect) -> None:
 
 @pytest.mark.spec("T2", "A1")
 @each_dialect
-def test_after_reasoning_that_drafts_a_call(dialect: Dialect) -> None:
+def test_a_call_after_reasoning_that_drafts_one_is_read(dialect: Dialect) -> None:
     draft = dialect.write([("ping", {"host": "draft"})])
     text = dialect.write(ONE)
     assert found(f"<think>\nMaybe\n{draft}\nNo.\n</think>\n\n{text}") == ONE
@@ -86,7 +86,7 @@ def test_after_reasoning_that_drafts_a_call(dialect: Dialect) -> None:
 
 @pytest.mark.spec("T2")
 @pytest.mark.parametrize("dialect", [d for d in DIALECTS if d.literal], ids=lambda d: d.name)
-def test_a_literal_closing_mark_inside_an_argument(dialect: Dialect) -> None:
+def test_a_literal_closing_mark_inside_an_argument_does_not_end_the_call(dialect: Dialect) -> None:
     calls = [("get_weather", {"city": f"a {dialect.literal} b", "days": 1}), *TWO]
     assert found(dialect.write(calls[:1])) == calls[:1]
     assert found(dialect.write(calls)) == calls
@@ -94,7 +94,7 @@ def test_a_literal_closing_mark_inside_an_argument(dialect: Dialect) -> None:
 
 @pytest.mark.spec("T2", "T4")
 @each_dialect
-def test_a_cut_call_is_found_and_never_passed(dialect: Dialect) -> None:
+def test_a_truncated_call_is_found_and_never_accepted(dialect: Dialect) -> None:
     text = dialect.write(TWO)
     first, last = text.find("Oslo") + 2, text.rfind("10.0") + 2
     for stop in range(1, len(text)):
@@ -114,7 +114,7 @@ def test_only_offered_tools_are_read(dialect: Dialect) -> None:
 
 @pytest.mark.spec("T2")
 @each_dialect
-def test_from_text_can_be_switched_off(dialect: Dialect) -> None:
+def test_reading_calls_from_text_can_be_switched_off(dialect: Dialect) -> None:
     off = Contract(tools=[WEATHER], calls={"from_text": False, "mentions": False})
     verdict = off.check(dialect.write(ONE))
     assert (verdict.calls, verdict.refused, verdict.fixes) == ((), (), ())
@@ -339,7 +339,7 @@ VARIANTS: list[tuple[str, list[Call]]] = [
 
 @pytest.mark.spec("T2")
 @pytest.mark.parametrize(("text", "calls"), VARIANTS)
-def test_variants_and_slips(text: str, calls: list[Call]) -> None:
+def test_variants_and_mistakes_are_read(text: str, calls: list[Call]) -> None:
     assert found(text) == calls
 
 
@@ -485,7 +485,7 @@ ACT = [
 
 @pytest.mark.spec("X16", "T2")
 @pytest.mark.parametrize("text", TALK)
-def test_text_that_talks_about_a_call_is_none(text: str) -> None:
+def test_text_that_talks_about_a_call_is_not_a_call(text: str) -> None:
     verdict = CONTRACT.check(text)
     assert (verdict.calls, verdict.refused) == ((), ())
     assert "K001" not in [fix.code for fix in verdict.fixes]
@@ -493,7 +493,7 @@ def test_text_that_talks_about_a_call_is_none(text: str) -> None:
 
 @pytest.mark.spec("X16", "T2")
 @pytest.mark.parametrize("text", ACT)
-def test_text_that_acts_is_one(text: str) -> None:
+def test_text_that_acts_is_a_call(text: str) -> None:
     assert found(text) == OSLO
 
 
@@ -576,7 +576,7 @@ def test_a_call_without_its_closing_tag_is_complete_if_the_provider_says_so() ->
 
 
 @pytest.mark.spec("T2")
-def test_fixes_of_a_leaked_call_carry_their_place() -> None:
+def test_fixes_of_a_leaked_call_have_their_position() -> None:
     text = "<tool_call>[{'name': 'now', 'arguments': {}}, {'name': 'get_weather', 'arguments': {'city': 'Oslo',}}]</tool_call>"
     verdict = CONTRACT.check(text)
     assert verdict.ok

@@ -34,7 +34,7 @@ def walked(signs: Signs, steps: list[int]) -> list[Sign]:
 
 
 @given(texts)
-def test_leaping_loses_no_sign(text: str) -> None:
+def test_skipping_ahead_misses_no_sign(text: str) -> None:
     tried = [at for at in range(len(text)) if LEAP.match(text, at) or (at == 0 and _LINE.compiled.match(text))]
     signs = Signs(text)
     for at in tried:
@@ -45,7 +45,7 @@ def test_leaping_loses_no_sign(text: str) -> None:
 
 @given(texts, steps)
 @example("<|channel|>analysis<|message|>```f(", [])
-def test_signs_that_are_known_are_those_that_would_be_found(text: str, steps: list[int]) -> None:
+def test_the_known_signs_are_the_ones_that_a_search_finds(text: str, steps: list[int]) -> None:
     known = Signs(text)
     walked(known, steps)
     for other in ([], steps[1:], [1]):
@@ -76,9 +76,9 @@ def test_a_type_that_is_not_a_word_does_not_break_the_search(text: str) -> None:
     assert leaked_calls(text, {"f"}.__contains__) == []
 
 
-def test_half_a_pair_does_not_break_the_search() -> None:
+def test_half_a_surrogate_pair_does_not_break_the_search() -> None:
     assert leaked_calls("\n[a b\ud800 c, {x", {"f"}.__contains__) == []
 
 
-def test_a_call_right_after_a_fence_has_its_whole_name() -> None:
+def test_a_call_right_after_a_fence_has_its_full_name() -> None:
     assert [leak.name for leak in leaked_calls('```book(day="Mon")\n```', {"book"}.__contains__)] == ["book"]

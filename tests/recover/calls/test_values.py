@@ -12,7 +12,7 @@ OFFERED = {"f", "g", "search"}.__contains__
 A = {"a": 1}
 
 
-def said(value: Any, *, marked: bool = False, alone: bool = False) -> list[tuple[str, Any]]:
+def named_calls(value: Any, *, marked: bool = False, alone: bool = False) -> list[tuple[str, Any]]:
     return [(call.name, call.arguments) for call in calls_in(value, OFFERED, marked=marked, alone=alone)]
 
 
@@ -31,8 +31,8 @@ def said(value: Any, *, marked: bool = False, alone: bool = False) -> list[tuple
         [{"f": A}],
     ],
 )
-def test_a_value_that_names_its_tool_needs_no_mark(value: Any) -> None:
-    assert said(value) == [("f", A)]
+def test_a_value_that_names_its_tool_is_a_call_without_a_mark(value: Any) -> None:
+    assert named_calls(value) == [("f", A)]
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_a_value_that_names_its_tool_needs_no_mark(value: Any) -> None:
     ],
 )
 def test_a_name_next_to_its_arguments_is_a_call_only_if_nothing_else_is_meant(value: Any, calls: list[Any]) -> None:
-    assert said(value) == []
-    assert said(value, alone=True) == calls
-    assert said(value, marked=True) == calls
+    assert named_calls(value) == []
+    assert named_calls(value, alone=True) == calls
+    assert named_calls(value, marked=True) == calls
 
 
 def test_arguments_may_be_the_text_of_an_object() -> None:
-    assert said({"f": '{"a": 1}'}) == [("f", '{"a": 1}')]
-    assert said({"f": "about a"}) == []
+    assert named_calls({"f": '{"a": 1}'}) == [("f", '{"a": 1}')]
+    assert named_calls({"f": "about a"}) == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_arguments_may_be_the_text_of_an_object() -> None:
     ],
 )
 def test_text_that_could_mean_something_else_is_not_a_call(value: Any) -> None:
-    assert said(value, alone=True) == []
+    assert named_calls(value, alone=True) == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_text_that_could_mean_something_else_is_not_a_call(value: Any) -> None:
         (["f", A, "g", A], [((), 1), ((), 3)]),
     ],
 )
-def test_a_call_says_where_it_stands(value: Any, paths: list[Any]) -> None:
+def test_a_call_has_its_position(value: Any, paths: list[Any]) -> None:
     assert [(call.path, call.key) for call in calls_in(value, OFFERED, marked=True)] == paths
 
 

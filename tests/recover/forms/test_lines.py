@@ -228,7 +228,9 @@ UNCLEAR = [
 @pytest.mark.parametrize(
     ("schema", "reply", "expected", "line"), [row[1:] for row in UNCLEAR], ids=[row[0] for row in UNCLEAR]
 )
-def test_a_line_that_may_belong_to_the_value_is_not_prose(schema: Any, reply: str, expected: Any, line: str) -> None:
+def test_a_line_that_may_belong_to_the_value_is_not_dropped_as_prose(
+    schema: Any, reply: str, expected: Any, line: str
+) -> None:
     verdict = checked(schema, reply)
     assert verdict.ok
     assert verdict.data["summary"] == expected["summary"] if "summary" in expected else same(verdict.data, expected)
@@ -241,13 +243,13 @@ def test_a_line_that_may_belong_to_the_value_is_not_prose(schema: Any, reply: st
 TEXT, WHOLE, REAL = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
 
-def an(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-QUERY = an(ask=TEXT, sql=TEXT, why=TEXT)
+QUERY = object_schema(ask=TEXT, sql=TEXT, why=TEXT)
 STRINGS: dict[str, Any] = {"type": "array", "items": TEXT}
-BILL = an(number=TEXT, total=REAL, count=WHOLE)
+BILL = object_schema(number=TEXT, total=REAL, count=WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -281,13 +283,13 @@ BILL = an(number=TEXT, total=REAL, count=WHOLE)
         ),
     ],
 )
-def test_signs_at_the_end_of_a_line(schema: Any, reply: str, expected: Any) -> None:
+def test_punctuation_at_the_end_of_a_line_is_handled(schema: Any, reply: str, expected: Any) -> None:
     verdict = Contract(schema).check(reply)
     assert verdict.ok, verdict.findings
     assert verdict.data == expected
 
 
-def test_a_field_given_again_counts_and_is_said() -> None:
+def test_a_repeated_field_counts_and_is_reported() -> None:
     verdict = Contract(QUERY).check("- **ask:** Who\n- **why:** 6 %\n- **sql:** SELECT\n- **why:** rows")
     assert verdict.ok
     assert verdict.data == {"ask": "Who", "sql": "SELECT", "why": "rows"}

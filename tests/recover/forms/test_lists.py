@@ -117,7 +117,7 @@ def test_prose_is_not_a_list(schema: Any, reply: str) -> None:
     assert not checked(schema, reply).ok
 
 
-def test_an_index_is_not_a_list() -> None:
+def test_numbered_sections_are_not_a_list() -> None:
     assert not Contract(WORDS).check('{"steps": ["1", "2"], "steps"][0]}').ok
 
 

@@ -45,12 +45,12 @@ def test_the_content_of_a_fence_is_opaque(text: str, opaque: list[bool]) -> None
     assert [line.opaque for line in lines_of(text, 0, len(text))] == opaque
 
 
-def test_stretches_inside_fences() -> None:
+def test_text_inside_fences_is_located() -> None:
     text = "x\n```\na\nb\n```\ny\n```\nc"
     assert fenced(lines_of(text, 0, len(text))) == [(2, 4), (7, 8)]
 
 
-def test_kinds_and_gaps() -> None:
+def test_lines_have_their_kind_and_gaps() -> None:
     assert seen("a\n\n---\n| b |\n```", "kind", "gap") == [("text", 0), (RULE, 1), (ROW, 0), (FENCE, 0)]
 
 
@@ -68,7 +68,7 @@ def test_a_name_is_found_by_a_varied_spelling(label: str, key: str | None) -> No
     assert KeyFinder(["unit_price", "título"]).get(label) == key
 
 
-def test_several_fields_on_a_line_are_parted_at_known_names_alone() -> None:
+def test_several_fields_on_a_line_are_split_only_at_known_names() -> None:
     keys = KeyFinder(["name", "age"])
     text = "name: Ada, born: 1815, age: 36"
     pieces = split_fields(text, lines_of(text, 0, len(text)), keys)
@@ -76,7 +76,7 @@ def test_several_fields_on_a_line_are_parted_at_known_names_alone() -> None:
     assert split_fields("name: Ada", lines_of("name: Ada", 0, 9), keys) == []
 
 
-def test_fields_without_a_sign_fill_their_paragraph() -> None:
+def test_a_field_without_a_separator_fills_its_paragraph() -> None:
     keys = KeyFinder(["name", "age"])
     for text, count in (("name Ada\nage 36", 2), ("name Ada\nage 36\nand so on", 0), ("name Ada\nname Bob", 0)):
         assert len(spaced_fields(text, lines_of(text, 0, len(text)), keys)) == count

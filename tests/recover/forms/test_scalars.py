@@ -52,7 +52,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("schema", "reply", "expected"), [row[1:] for row in SCALARS], ids=[row[0] for row in SCALARS])
-def test_a_scalar_in_words(schema: Any, reply: str, expected: Any) -> None:
+def test_a_scalar_in_a_sentence_is_read(schema: Any, reply: str, expected: Any) -> None:
     verdict = checked(schema, reply, coerce="eager")
     assert verdict.ok, [str(found) for found in verdict.findings]
     assert verdict.data == expected
@@ -136,7 +136,7 @@ NO_VERDICTS = [
 
 
 @pytest.mark.parametrize(("reply", "expected"), VERDICTS.items(), ids=[reply[:50] for reply in VERDICTS])
-def test_a_leading_verdict_counts_whatever_its_explanation_denies(reply: str, expected: bool) -> None:
+def test_a_leading_answer_counts_whatever_its_explanation_denies(reply: str, expected: bool) -> None:
     verdict = checked({"type": "boolean"}, reply, coerce="eager")
     assert verdict.ok, [str(found) for found in verdict.findings]
     assert verdict.data is expected
@@ -144,7 +144,7 @@ def test_a_leading_verdict_counts_whatever_its_explanation_denies(reply: str, ex
 
 
 @pytest.mark.parametrize("reply", NO_VERDICTS)
-def test_a_verdict_that_is_doubted_or_refused_is_none(reply: str) -> None:
+def test_an_answer_that_is_doubted_or_refused_is_not_read(reply: str) -> None:
     assert not checked({"type": "boolean"}, reply, coerce="eager").ok
 
 
@@ -205,7 +205,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("reply", [*(reply for replies in BOUNDS.values() for reply in replies), *NO_DATA])
-def test_a_bound_or_a_year_without_data_is_not_a_number(reply: str) -> None:
+def test_a_limit_or_a_year_is_not_the_answer(reply: str) -> None:
     assert not checked({"type": "integer"}, reply, coerce="eager").ok
 
 
@@ -230,6 +230,6 @@ def test_a_number_with_a_remark_is_the_number(reply: str, expected: int) -> None
         ("high. Not more.", "high"),
     ],
 )
-def test_an_enum_value_that_is_denied_after_it_is_not_meant(reply: str, expected: str | None) -> None:
+def test_an_enum_value_denied_afterwards_is_not_the_answer(reply: str, expected: str | None) -> None:
     verdict = checked({"enum": ["low", "high"]}, reply, coerce="eager")
     assert (verdict.data if verdict.ok else None) == expected

@@ -33,7 +33,7 @@ def test_text_that_is_not_an_answer_is_refused(schema: Any, reply: str) -> None:
 
 
 @given(st.lists(st.sampled_from(REPORTS), max_size=14).map("".join))
-def test_a_look_for_the_words_of_a_report_misses_none(text: str) -> None:
+def test_the_quick_look_for_the_words_of_a_report_misses_none(text: str) -> None:
     assert shapes.is_report(text) == (shapes._REPORT.search(text) is not None)
 
 
@@ -81,7 +81,7 @@ PLACED: list[tuple[Any, str, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("schema", "reply", "places"), PLACED)
-def test_every_value_knows_where_it_stands(schema: Any, reply: str, places: dict[str, str]) -> None:
+def test_every_value_has_its_position(schema: Any, reply: str, places: dict[str, str]) -> None:
     candidate = next(found[0] for found in shapes.readings(reply, aims(schema)) if found and found[0].places)
     assert candidate.places is not None
     said = {".".join(map(str, path)): reply[start:stop] for path, (start, stop) in candidate.places.items()}

@@ -93,7 +93,7 @@ def test_values_that_tags_do_not_have_are_refused(schema: Any, reply: str) -> No
         ("<b>x</b> and <b>y</b>", None),
     ],
 )
-def test_elements_of_one_name_are_the_items_of_a_list(reply: str, expected: Any) -> None:
+def test_elements_with_the_same_name_are_the_items_of_a_list(reply: str, expected: Any) -> None:
     verdict = Contract(WORDS).check(reply)
     assert verdict.ok == (expected is not None)
     if expected is not None:

@@ -25,5 +25,5 @@ def test_tables_give_their_fields(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["a = 1\nb = 2", "[note] a = b", "[b]\nc = nan", "[a.b.c.d.e]\nf = 1", "[b]\nc = 'x' y"]
 )
-def test_text_that_is_not_a_table_is_left_alone(text: str) -> None:
+def test_text_that_is_not_a_table_is_not_changed(text: str) -> None:
     assert documents(text, 4) == []

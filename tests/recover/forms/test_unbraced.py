@@ -16,7 +16,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), st.integers(0, 30))
-def test_leaping_from_bracket_to_bracket_finds_the_same_call(text: str, at: int) -> None:
+def test_skipping_from_bracket_to_bracket_finds_the_same_call(text: str, at: int) -> None:
     plain, quick = unbraced._CALL_START.search(text, at), unbraced._next_call(text, at)
     assert (plain and plain.span()) == (quick and quick.span())
 
@@ -29,7 +29,7 @@ def test_leaping_from_bracket_to_bracket_finds_the_same_call(text: str, at: int)
         (unbraced.printed, "name='Ada' age=36", {"name": "Ada", "age": 36}, {"name": "'Ada'", "age": "36"}),
     ],
 )
-def test_members_know_where_they_stand(read: Any, text: str, value: Any, places: dict[str, str]) -> None:
+def test_members_have_their_positions(read: Any, text: str, value: Any, places: dict[str, str]) -> None:
     (candidate,) = read(text, KNOWN, 9)
     assert candidate.value == value
     found = {".".join(map(str, path)): text[start:stop] for path, (start, stop) in candidate.places.items()}

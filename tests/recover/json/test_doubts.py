@@ -29,7 +29,7 @@ ADA = {"name": "Ada", "age": 36}
         pytest.param('{“name”: “say "hi" now”, “age”: 36}', {"name": 'say "hi" now', "age": 36}, id="curved"),
     ],
 )
-def test_quotes_at_the_edge_of_a_string(reply: str, expected: Any) -> None:
+def test_quotes_at_the_edge_of_a_string_are_resolved(reply: str, expected: Any) -> None:
     check(PERSON, reply, expected)
 
 
@@ -49,7 +49,7 @@ def test_quotes_at_the_edge_of_a_string(reply: str, expected: Any) -> None:
         pytest.param('[“["x", "y"]”]', ['["x", "y"]'], id="curved"),
     ],
 )
-def test_quotes_inside_items(reply: str, expected: Any) -> None:
+def test_quotes_inside_items_are_resolved(reply: str, expected: Any) -> None:
     check(True, reply, expected)
 
 
@@ -64,7 +64,7 @@ def test_quotes_inside_items(reply: str, expected: Any) -> None:
         pytest.param('{"a": {not json}}', None, id="words-in-braces"),
     ],
 )
-def test_keys_with_half_their_quotes(reply: str, expected: Any) -> None:
+def test_keys_with_only_one_quote_are_read(reply: str, expected: Any) -> None:
     check(True, reply, expected)
 
 
@@ -82,13 +82,13 @@ def test_keys_with_half_their_quotes(reply: str, expected: Any) -> None:
         pytest.param('{"a": ["x"  1]  "b": false}  "c": "y", "d": 2}', None, id="swallowed"),
     ],
 )
-def test_where_brackets_belong(reply: str, expected: Any) -> None:
+def test_missing_brackets_are_added_in_the_right_position(reply: str, expected: Any) -> None:
     check(True, reply, expected)
 
 
 @pytest.mark.spec("A15")
 @pytest.mark.parametrize("reply", ['{"n": 12', '{"n": [1, 2', '{"n": 12.5', '{"n": {"m": 0x1F', '{"n": yes and no'])
-def test_an_end_that_may_go_on_is_said_and_refused_in_strict_mode(reply: str) -> None:
+def test_an_end_that_may_continue_is_reported_and_refused_in_strict_mode(reply: str) -> None:
     verdict = Contract(True).check(reply)
     assert verdict.ok
     assert [finding.code for finding in verdict.findings] == ["P011"]
@@ -96,7 +96,7 @@ def test_an_end_that_may_go_on_is_said_and_refused_in_strict_mode(reply: str) ->
 
 
 @pytest.mark.parametrize("reply", ['{"n": 12\n', '{"n": true', '{"n": "12"', '```json\n{"n": 12\n```', "<a>{n: 12</a>"])
-def test_an_end_that_cannot_go_on_is_not_doubted(reply: str) -> None:
+def test_an_end_that_cannot_continue_is_not_doubted(reply: str) -> None:
     verdict = Contract(True).check(reply)
     assert verdict.ok
     assert not verdict.findings
@@ -114,12 +114,12 @@ def test_an_end_that_cannot_go_on_is_not_doubted(reply: str) -> None:
         (r'{"a": "one\nnew line\tand", "b": "C:\\new", "c": "\\frac",}', {"a": "one\nnew line\tand", "b": "C:\\new", "c": r"\frac"}),
     ],
 )  # fmt: skip
-def test_legal_escapes_that_were_hardly_meant_are_kept_in_broken_json(reply: str, expected: Any) -> None:
+def test_legal_escapes_that_are_probably_unintended_are_kept_in_broken_json(reply: str, expected: Any) -> None:
     check(True, reply, expected)
 
 
 @pytest.mark.parametrize("reply", [r'{"f": "\frac{1}{2}"}', r'["\\ \beta"]', r'{"p": "C:\new\table"}', r'"5 \times 3"'])
-def test_valid_json_with_such_escapes_keeps_its_value_and_is_warned_of(reply: str) -> None:
+def test_valid_json_with_such_escapes_keeps_its_value_and_gets_a_warning(reply: str) -> None:
     import json
 
     verdict = Contract(True).check(reply)
@@ -133,7 +133,7 @@ def test_valid_json_with_such_escapes_keeps_its_value_and_is_warned_of(reply: st
 @pytest.mark.parametrize(
     "reply", [r'{"f": "\\frac{1}{2}"}', r'["a\nb\tc\r\nd"]', r'["A:\nYes, it is"]', '["\\b\\f\\n"]']
 )
-def test_escapes_that_were_meant_are_not_warned_of(reply: str) -> None:
+def test_intended_escapes_get_no_warning(reply: str) -> None:
     assert not Contract(True, strict=True).check(reply).findings
 
 
@@ -147,7 +147,7 @@ def test_escapes_that_were_meant_are_not_warned_of(reply: str) -> None:
         '>>> {\n...   "name": "Ada",\n...   "age": 36\n... }',
     ],
 )
-def test_marks_at_the_start_of_each_line(reply: str) -> None:
+def test_marks_at_the_start_of_each_line_are_removed(reply: str) -> None:
     check(PERSON, reply, ADA)
     assert "W016" in {fix.code for fix in Contract(PERSON).check(reply).fixes}
 
@@ -165,7 +165,7 @@ def test_marks_at_the_start_of_each_line(reply: str) -> None:
         "{´name´: ´Ada´, ´age´: 36}",
     ],
 )
-def test_openings_in_the_prompt_and_other_marks(reply: str) -> None:
+def test_a_bracket_opened_in_the_prompt_and_other_marks_are_handled(reply: str) -> None:
     check(PERSON, reply, ADA)
 
 
@@ -182,7 +182,7 @@ def test_openings_in_the_prompt_and_other_marks(reply: str) -> None:
         pytest.param('{"a": # title",\n"b": [1],\n"c": 2}', None, id="no-inner-object"),
     ],
 )
-def test_the_text_after_it_is_not_lost(reply: str, expected: Any) -> None:
+def test_the_text_after_a_value_is_not_lost(reply: str, expected: Any) -> None:
     check(True, reply, expected)
 
 
@@ -196,5 +196,5 @@ def test_the_text_after_it_is_not_lost(reply: str, expected: Any) -> None:
         pytest.param('{"a": "Ada, /* a, b */ \n  "b": null}', {"a": "Ada", "b": None}, id="comment"),
     ],
 )
-def test_keys_inside_a_string_that_was_never_closed(reply: str, expected: Any) -> None:
+def test_keys_inside_an_unclosed_string_are_found(reply: str, expected: Any) -> None:
     check(True, reply, expected)

@@ -40,7 +40,7 @@ ANY = Contract(True)
         ),
     ],
 )  # fmt: skip
-def test_lines_say_where_a_bracket_belongs(reply: str, expected: Any) -> None:
+def test_indentation_shows_where_a_bracket_belongs(reply: str, expected: Any) -> None:
     verdict = ANY.check(reply)
     assert verdict.ok, verdict.findings
     assert verdict.data == expected
@@ -55,5 +55,5 @@ def test_lines_say_where_a_bracket_belongs(reply: str, expected: Any) -> None:
         '{\n  "a": {\n    "b": 1\n  ,\n  "c":',
     ],
 )
-def test_cut_replies_stay_refused(reply: str) -> None:
+def test_truncated_replies_stay_refused(reply: str) -> None:
     assert not ANY.check(reply).ok

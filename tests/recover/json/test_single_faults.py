@@ -78,20 +78,20 @@ layouts = st.sampled_from([None, 1, 2, "\t"])
         ]
     ),
 )
-def test_a_wrapper_comes_off(value: Any, layout: Any, wrapper: tuple[str, str]) -> None:
+def test_a_wrapper_is_removed(value: Any, layout: Any, wrapper: tuple[str, str]) -> None:
     around, code = wrapper
     assume(value)
     gives(around.replace("%s", json.dumps(value, indent=layout)), value, code)
 
 
 @given(json_containers, st.booleans())
-def test_json_in_a_string(value: Any, ascii_only: bool) -> None:
+def test_json_in_a_string_is_read(value: Any, ascii_only: bool) -> None:
     assume(value)
     gives(json.dumps(json.dumps(value, ensure_ascii=ascii_only), ensure_ascii=ascii_only), value, "W008", "C005")
 
 
 @given(values(phrases), layouts, st.data())
-def test_trailing_commas(value: Any, layout: Any, data: st.DataObject) -> None:
+def test_trailing_commas_are_removed(value: Any, layout: Any, data: st.DataObject) -> None:
     text = json.dumps(value, indent=layout)
     # a closer outside strings with something before it in its container
     ends = [m.start(1) for m in re.finditer(r'"(?:[^"\\]|\\.)*"|(?<![\[{])(\s*[}\]])', text) if m[1]]
@@ -101,39 +101,39 @@ def test_trailing_commas(value: Any, layout: Any, data: st.DataObject) -> None:
 
 
 @given(values(phrases))
-def test_python_literals(value: Any) -> None:
+def test_python_literals_are_read(value: Any) -> None:
     text = repr(value)
     assume("'" in text)
     gives(text, value, "S008", "S018", "S025", "S020")
 
 
 @given(values(plain_phrases.filter(lambda text: "'" not in text)))
-def test_single_quotes(value: Any) -> None:
+def test_single_quotes_are_read(value: Any) -> None:
     gives(json.dumps(value, ensure_ascii=False).replace('"', "'"), value, "S008")
 
 
 @given(values(plain_phrases), layouts)
-def test_bare_keys(value: Any, layout: Any) -> None:
+def test_bare_keys_are_read(value: Any, layout: Any) -> None:
     text = re.sub(r'"(\w+)":', r"\1:", json.dumps(value, indent=layout, ensure_ascii=False))
     assume(not any(re.search(r"\w:", scalar) for scalar in re.findall(r'"[^"]*"', text)))
     gives(text, value, "S014")
 
 
 @given(values(plain_phrases), st.sampled_from(["“”", "„“", "«»", "「」"]))
-def test_typographic_quotes(value: Any, marks: str) -> None:
+def test_typographic_quotes_are_read(value: Any, marks: str) -> None:
     text = re.sub(r'"([^"]*)"', lambda m: marks[0] + m[1] + marks[1], json.dumps(value, ensure_ascii=False))
     gives(text, value, "S009")
 
 
 @given(values(phrases.filter(lambda text: '"' not in text and "\\" not in text)))
-def test_raw_line_breaks_and_tabs(value: Any) -> None:
+def test_raw_line_breaks_and_tabs_are_read(value: Any) -> None:
     value["note"] = "two\nlines\tand more"
     text = json.dumps(value, ensure_ascii=False)
     gives(text.replace("\\n", "\n").replace("\\t", "\t"), value, "S016")
 
 
 @given(values(phrases), st.integers(1, 4), layouts)
-def test_closing_brackets_that_never_came(value: Any, missing: int, layout: Any) -> None:
+def test_missing_closing_brackets_are_added(value: Any, missing: int, layout: Any) -> None:
     text = json.dumps(value, indent=layout)
     closers = re.search(r"[\s}\]]*\Z", text)
     assert closers is not None
@@ -147,7 +147,7 @@ def test_closing_brackets_that_never_came(value: Any, missing: int, layout: Any)
 
 
 @given(values(phrases), st.data())
-def test_comments(value: Any, data: st.DataObject) -> None:
+def test_comments_are_removed(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value, indent=1)
     ends = [i for i, line in enumerate(text.split("\n")) if i]
     at = data.draw(st.sampled_from(ends))
@@ -158,7 +158,7 @@ def test_comments(value: Any, data: st.DataObject) -> None:
 
 
 @given(values(phrases), st.data())
-def test_a_comma_that_is_missing_at_the_end_of_a_line(value: Any, data: st.DataObject) -> None:
+def test_a_comma_missing_at_the_end_of_a_line_is_added(value: Any, data: st.DataObject) -> None:
     lines = json.dumps(value, indent=1).split("\n")
     ends = [i for i, line in enumerate(lines) if line.endswith(",")]
     assume(ends)
@@ -168,7 +168,7 @@ def test_a_comma_that_is_missing_at_the_end_of_a_line(value: Any, data: st.DataO
 
 
 @given(values(plain_phrases), st.data())
-def test_a_comma_too_many(value: Any, data: st.DataObject) -> None:
+def test_an_extra_comma_is_removed(value: Any, data: st.DataObject) -> None:
     lines = json.dumps(value, indent=1).split("\n")
     ends = [i for i, line in enumerate(lines) if line.endswith(",")]
     assume(ends)
@@ -177,7 +177,7 @@ def test_a_comma_too_many(value: Any, data: st.DataObject) -> None:
 
 
 @given(values(plain_phrases), st.sampled_from(["：", "，"]))
-def test_full_width_punctuation(value: Any, sign: str) -> None:
+def test_full_width_punctuation_is_read(value: Any, sign: str) -> None:
     plain = {"：": ":", "，": ","}[sign]
     pieces = re.split(r'("[^"]*")', json.dumps(value, ensure_ascii=False))
     text = "".join(piece if piece[:1] == '"' else piece.replace(plain, sign) for piece in pieces)
@@ -186,14 +186,14 @@ def test_full_width_punctuation(value: Any, sign: str) -> None:
 
 
 @given(st.lists(values(plain_phrases), min_size=2, max_size=4), st.sampled_from(["\n", " ", "\n\n", "\n---\n", ",\n"]))
-def test_one_object_after_the_other_where_a_list_is_asked_for(several: list[Any], between: str) -> None:
+def test_consecutive_objects_are_collected_if_a_list_is_expected(several: list[Any], between: str) -> None:
     verdict = Contract({"type": "array", "items": {"type": "object"}}).check(between.join(map(json.dumps, several)))
     assert verdict.ok
     assert same(verdict.data, several)
 
 
 @given(values(phrases), values(phrases))
-def test_of_two_values_the_one_that_fits(fitting: Any, other: Any) -> None:
+def test_the_one_of_two_values_that_fits_is_read(fitting: Any, other: Any) -> None:
     schema = {"type": "object", "properties": {"Z9": {"type": "integer"}}, "required": ["Z9"]}
     wanted = {**fitting, "Z9": 9}
     for text in itertools.permutations([json.dumps(wanted), json.dumps(other)]):

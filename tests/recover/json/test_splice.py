@@ -17,13 +17,13 @@ from trueup import Contract
         ('{a: "say \\"hi, b: c\\"", b: False}', {"a": 'say "hi, b: c"', "b": False}),
     ],
 )
-def test_a_sweep_leaves_strings_alone(text: str, value: object) -> None:
+def test_a_sweep_does_not_change_strings(text: str, value: object) -> None:
     assert Contract({"type": "object"}).check(text).data == value
 
 
 @pytest.mark.parametrize("item", [{"a": 1}, {"a": [1, {"b": "]"}]}, [1, [2]], {"a": "x [y", "b": "{"}, {"a": 'q"r'}])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_list_that_lacks_its_last_bracket_alone_is_closed(item: Any, indent: int | None) -> None:
+def test_a_list_that_lacks_only_its_last_bracket_is_closed(item: Any, indent: int | None) -> None:
     text = json.dumps([item, item, item], indent=indent)[:-1].rstrip()
     verdict = Contract({"type": "array"}).check(text)
     assert verdict.data == [item, item, item]

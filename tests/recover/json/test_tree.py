@@ -31,13 +31,13 @@ def test_every_offset_of_a_json_text_has_the_path_that_a_full_reading_gives(valu
     assert nodes_at(text, [(at, False) for at in offsets]) == [places.node_at("S018", at) for at in offsets]
 
 
-def test_edits_inside_each_other_are_left_to_the_slow_way() -> None:
+def test_nested_edits_are_left_to_the_slow_path() -> None:
     assert repaired_offsets([(0, 5, "x", "S008"), (3, 4, "y", "S018")]) is None
     assert repaired_offsets([(7, 8, "", "S001"), (0, 4, "true", "S018")]) == [7, 0]
 
 
 @given(values)
-def test_many_paths_are_found_where_each_alone_is(value: Any) -> None:
+def test_many_paths_are_found_at_the_same_positions_as_each_alone(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False)
     cache: MemberCache = {}
     stack: list[tuple[Parts, Any]] = [((), value)]

@@ -34,14 +34,14 @@ PIECES = [
         (r"\boxed{\boxed{5}}", "5"),
     ],
 )
-def test_the_content_of_a_box(text: str, inside: str) -> None:
+def test_the_content_of_a_box_is_read(text: str, inside: str) -> None:
     box = unboxed(text)
     assert box is not None
     assert box.view.text == inside
 
 
 @pytest.mark.parametrize("text", ["", "boxed", r"\boxed{42", r"\boxed 42", "{boxed}", "the box {42}"])
-def test_no_box(text: str) -> None:
+def test_other_text_is_not_a_box(text: str) -> None:
     assert unboxed(text) is None
 
 
@@ -56,7 +56,7 @@ def test_no_box(text: str) -> None:
         (r"\boxed{1}, no, \boxed{2}", False, True, r"\boxed{2}"),
     ],
 )
-def test_the_text_around_a_box(text: str, alone: bool, rivals: bool, span: str) -> None:
+def test_the_text_around_a_box_is_kept(text: str, alone: bool, rivals: bool, span: str) -> None:
     box = unboxed(text)
     assert box is not None
     assert (box.alone, box.rivals, text[slice(*box.span)]) == (alone, rivals, span)
@@ -67,7 +67,7 @@ def test_the_text_around_a_box(text: str, alone: bool, rivals: bool, span: str) 
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
-def test_every_letter_knows_where_it_came_from(text: str) -> None:
+def test_every_letter_has_its_original_position(text: str) -> None:
     box = unboxed(text)
     if box is not None:
         ends = [box.view.back(at) for at in range(len(box.view.text) + 1)]

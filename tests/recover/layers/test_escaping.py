@@ -10,7 +10,7 @@ PIECES = ["{", '\\"', "\\n", "a", ": 1", "}", "\\\\", "\\u00e9", "\\ud83d", "é"
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-def test_every_letter_of_an_unfolded_text_knows_where_it_came_from(text: str) -> None:
+def test_every_letter_of_an_unescaped_text_has_its_original_position(text: str) -> None:
     unfolded = unfold(text, 0, len(text))
     ends = [unfolded.back(at) for at in range(len(unfolded.text) + 2)]
     assert ends == sorted(ends)

@@ -48,7 +48,7 @@ def test_a_stream_gives_the_text_outside_reasoning(text: str, cuts: list[int]) -
 
 
 @given(_texts, _cuts)
-def test_prose_is_the_same_in_any_cut(text: str, cuts: list[int]) -> None:
+def test_prose_is_the_same_however_the_stream_is_split(text: str, cuts: list[int]) -> None:
     assert streamed(text, cuts, prose=True) == streamed(text, [], prose=True)
     assert streamed(text, list(range(len(text))), prose=True) == streamed(text, [], prose=True)
 
@@ -83,7 +83,7 @@ def test_spans_are_in_order_and_do_not_touch(text: str) -> None:
         ("<|channel|>commentary to=functions.f<|message|>{}", "<|channel|>commentary to=functions.f<|message|>{}"),
     ],
 )  # fmt: skip
-def test_what_is_reasoning(text: str, shown: str) -> None:
+def test_reasoning_is_recognized(text: str, shown: str) -> None:
     assert outside(text) == shown
     assert streamed(text, list(range(len(text))))[0] == shown
 
@@ -100,7 +100,7 @@ def test_only_what_may_be_a_mark_is_held_back() -> None:
     assert not stream.inside
 
 
-def test_the_prompt_had_opened_reasoning() -> None:
+def test_reasoning_opened_in_the_prompt_is_recognized() -> None:
     stream = Visible()
     assert stream.feed("I think so.") == "I think so."
     assert not stream.misled

@@ -20,7 +20,7 @@ _texts = st.lists(st.sampled_from(_PIECES), max_size=14).map("".join)
 
 
 @given(_texts, st.sampled_from(_WAYS))
-def test_a_view_knows_where_its_characters_came_from(text: str, way: Callable[[str], LayerView | None]) -> None:
+def test_a_view_has_the_original_positions_of_its_characters(text: str, way: Callable[[str], LayerView | None]) -> None:
     view = way(text)
     if view is None:
         return
@@ -43,7 +43,7 @@ def test_a_view_knows_where_its_characters_came_from(text: str, way: Callable[[s
         (unlined, '7 | {\n8 | "a": 1\n9 | }', '{\n"a": 1\n}'),
     ],
 )
-def test_a_layer_taken_off(way: Callable[[str], LayerView | None], text: str, plain: str) -> None:
+def test_a_layer_is_removed(way: Callable[[str], LayerView | None], text: str, plain: str) -> None:
     view = way(text)
     assert view is not None
     assert view.text == plain

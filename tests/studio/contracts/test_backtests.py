@@ -36,7 +36,7 @@ def last(desk: Any, **body: Any) -> Any:
     return events[-1]["result"]
 
 
-def test_the_result_is_that_of_a_backtest(
+def test_the_result_equals_a_backtest(
     served: Any, folder: Path, filled: Fill, database: Callable[[], str], tmp_path: Path
 ) -> None:
     """On both databases, with labels, costs and flips in both directions."""
@@ -95,7 +95,7 @@ def test_a_selection_limits_what_is_judged(served: Any, folder: Path, filled: Fi
 CHAT = "name: chat\nstates:\n  groups:\n    bad: {terms: [never]}\n  IDLE: {forbid: [bad]}\n"
 
 
-def test_marks_are_the_text_that_they_name(served: Any, folder: Path, filled: Fill) -> None:
+def test_the_text_of_each_mark_is_correct(served: Any, folder: Path, filled: Fill) -> None:
     """Emoji, combining letters and right-to-left text before a place, and replies longer than what is shown."""
     file = folder / "chat.yaml"
     file.write_text(CHAT)
@@ -119,7 +119,7 @@ def test_marks_are_the_text_that_they_name(served: Any, folder: Path, filled: Fi
         assert flip["cut"] is (len(flip["text"]) > 60)
 
 
-def test_one_flip_side_by_side(served: Any, folder: Path, filled: Fill) -> None:
+def test_one_flip_is_shown_side_by_side(served: Any, folder: Path, filled: Fill) -> None:
     store = filled(folder / "shop.yaml", [({"total": 60}, True)])
     desk = served(role="reader", folders=(folder,), store=store)
     both = desk.post("/backtest/flip", {"id": "v0", "file": NAME, "text": DRAFT})
@@ -131,7 +131,7 @@ def test_one_flip_side_by_side(served: Any, folder: Path, filled: Fill) -> None:
         assert answer.status_code == status
 
 
-def test_against_a_stored_version(served: Any, folder: Path, filled: Fill) -> None:
+def test_a_draft_can_be_compared_with_a_stored_version(served: Any, folder: Path, filled: Fill) -> None:
     store = filled(folder / "shop.yaml", replies())
     desk = served(folders=(folder,), store=store)
     version = desk.get("/contracts/file", file=NAME)["fingerprint"]
@@ -143,7 +143,7 @@ def test_against_a_stored_version(served: Any, folder: Path, filled: Fill) -> No
     assert not found["same_fingerprint"]
 
 
-def test_a_draft_that_decides_alike_is_not_judged(served: Any, folder: Path, filled: Fill) -> None:
+def test_a_draft_that_decides_the_same_is_not_judged(served: Any, folder: Path, filled: Fill) -> None:
     store = filled(folder / "shop.yaml", replies())
     desk = served(folders=(folder,), store=store)
     found = last(desk, text=SHOP + "# a comment\n")
@@ -179,7 +179,7 @@ def test_without_a_store_nothing_is_judged(served: Any, folder: Path) -> None:
         assert desk.client.post(path, json=body).json()["error"]["code"] == "no_store"
 
 
-def test_a_key_of_one_tenant_sees_that_tenant_alone(served: Any, folder: Path, filled: Fill) -> None:
+def test_a_key_of_one_tenant_sees_only_that_tenant(served: Any, folder: Path, filled: Fill) -> None:
     store = filled(folder / "shop.yaml", replies())
     key = Key("ada", digest_of(SECRETS["reader"]), "reader", tenant="t1")
     desk = served(role="reader", keys=(key,), folders=(folder,), store=store)
@@ -251,7 +251,7 @@ def test_a_client_that_leaves_ends_the_work(busy: Any) -> None:
     assert busy.get("/contracts")["files"]
 
 
-def test_two_at_once_and_no_more(busy: Any) -> None:
+def test_at_most_two_backtests_run_together(busy: Any) -> None:
     first, _ = begun(busy)
     second, _ = begun(busy)
     answer = busy.client.post("/backtest", json={"file": NAME, "text": SLOW})
@@ -281,7 +281,7 @@ for event in work:
 """
 
 
-def test_a_server_that_is_killed_takes_its_work_along(folder: Path, filled: Fill) -> None:
+def test_killing_the_server_ends_its_work(folder: Path, filled: Fill) -> None:
     store = filled(folder / "shop.yaml", long_work())
     spec = {
         "folders": [str(folder)], "store": store, "file": NAME, "text": SLOW, "old": SHOP, "selection": {},
@@ -298,7 +298,7 @@ def test_a_server_that_is_killed_takes_its_work_along(folder: Path, filled: Fill
     wait_for(lambda: all(map(is_gone, working)), "processes outlive their server")
 
 
-def test_work_that_dies_is_told(busy: Any) -> None:
+def test_a_crashed_worker_is_reported(busy: Any) -> None:
     stream = busy.client.stream("POST", "/backtest", json={"file": NAME, "text": SLOW})
     with stream as response:
         lines = response.iter_lines()
@@ -309,7 +309,7 @@ def test_work_that_dies_is_told(busy: Any) -> None:
     wait_for(lambda: not busy.app.studio.works.works, "its slot is not free again")
 
 
-def test_a_flip_says_what_was_recorded_from_the_first_estimate_on(served: Any, folder: Path, filled: Fill) -> None:
+def test_a_flip_has_the_recorded_verdict_from_the_first_estimate_on(served: Any, folder: Path, filled: Fill) -> None:
     """A label is about the recorded decision, which the saved file may have reversed since then."""
     filled(folder / "shop.yaml", [({"total": 120}, None)] * 3)
     (folder / "shop.yaml").write_text(SHOP.replace("total < 100", "total < 200"))
@@ -320,7 +320,7 @@ def test_a_flip_says_what_was_recorded_from_the_first_estimate_on(served: Any, f
         assert (flip["recorded"], flip["was"], flip["now"]) == (False, True, False)
 
 
-def test_a_contract_without_a_name_has_that_of_its_file(served: Any, folder: Path, filled: Fill) -> None:
+def test_a_contract_without_a_name_is_named_after_its_file(served: Any, folder: Path, filled: Fill) -> None:
     """As in a gateway. If the store does not have this name, the replies of all contracts are judged, as on the command
     line.
     """

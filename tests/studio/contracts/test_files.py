@@ -19,7 +19,7 @@ def names(desk: Any) -> list[str]:
     return [row["file"] for row in desk.get("/contracts")["files"]]
 
 
-def test_the_examples_are_listed_and_nothing_else_is(served: Any, tmp_path: Path) -> None:
+def test_only_the_examples_are_listed(served: Any, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     desk = served(folders=(tmp_path / "examples",))
 
@@ -60,7 +60,7 @@ def test_the_examples_are_listed_and_nothing_else_is(served: Any, tmp_path: Path
         ("config.yaml", "rules: [n > 0]\n", False),
     ],
 )
-def test_what_is_a_contract(tmp_path: Path, name: str, text: str, *, listed: bool) -> None:
+def test_contracts_are_recognized_by_their_content(tmp_path: Path, name: str, text: str, *, listed: bool) -> None:
     inner = tmp_path / "folder" / "inner"
     inner.mkdir(parents=True)
     (inner / name).write_text(text, encoding="utf-8")
@@ -74,7 +74,7 @@ def test_what_is_a_contract(tmp_path: Path, name: str, text: str, *, listed: boo
             open_contract(settings, f"folder/inner/{name}")
 
 
-def test_a_file_has_its_text_its_hash_and_its_faults(served: Any, folder: Path) -> None:
+def test_a_file_is_sent_with_its_text_hash_and_faults(served: Any, folder: Path) -> None:
     text = SHOP.replace("expr: total < 100", 'expr: "totl < 100"  # 😀 typo')
     (folder / "shop.yaml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
     desk = served(role="reader", folders=(folder,))
@@ -86,7 +86,7 @@ def test_a_file_has_its_text_its_hash_and_its_faults(served: Any, folder: Path) 
     assert text.split("\n")[found["faults"][0]["line"] - 1].strip().startswith("expr")
 
 
-def test_who_extends_a_file_is_told_with_those_behind(served: Any, folder: Path) -> None:
+def test_the_files_that_extend_a_file_are_listed_directly_and_indirectly(served: Any, folder: Path) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "a.yaml").write_text("name: a\nextends: ../shop.yaml\n")
     (folder / "b.yaml").write_text("name: b\nextends: [inner/a.yaml]\n")
@@ -105,7 +105,7 @@ def test_who_extends_a_file_is_told_with_those_behind(served: Any, folder: Path)
     assert {row["file"]: row["extended_by"] for row in desk.get("/contracts")["files"]}["contracts/shop.yaml"] == 2
 
 
-def test_a_list_knows_of_every_change_at_once(served: Any, folder: Path) -> None:
+def test_a_list_shows_every_change_immediately(served: Any, folder: Path) -> None:
     (folder / "b.yaml").write_text("name: b\nextends: shop.yaml\n")
     desk = served(folders=(folder,))
 
@@ -137,7 +137,7 @@ def test_nothing_outside_the_folders_is_read(served: Any, folder: Path, tmp_path
         assert found["fingerprint"] == ""
 
 
-def test_very_many_files_are_not_all_listed(served: Any, folder: Path) -> None:
+def test_a_list_of_very_many_files_is_limited(served: Any, folder: Path) -> None:
     for number in range(510):
         (folder / f"c{number:03}.yaml").write_text("rules: [n > 0]\n")
     desk = served(folders=(folder,))

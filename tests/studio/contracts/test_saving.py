@@ -50,7 +50,7 @@ def test_a_text_is_saved_as_typed(put: Put, folder: Path) -> None:
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_line_ends_and_a_byte_order_mark_stay(put: Put, folder: Path, mark: bytes, end: str) -> None:
+def test_line_endings_and_a_byte_order_mark_are_kept(put: Put, folder: Path, mark: bytes, end: str) -> None:
     (folder / "shop.yaml").write_bytes(mark + SHOP.replace("\n", end).encode())
     changed = SHOP.replace("100", "200")
     assert put(changed).status_code == 200
@@ -62,7 +62,7 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 @given(LINES, st.data())
-def test_a_text_that_was_not_edited_is_the_file_to_the_byte(lines: list[str], data: st.DataObject) -> None:
+def test_saving_an_unedited_text_changes_no_byte(lines: list[str], data: st.DataObject) -> None:
     before = "".join(line + data.draw(ENDS) for line in lines).encode()
     shown = before.decode().replace("\r\n", "\n").replace("\r", "\n")
     assert as_written(shown, before) == before
@@ -117,7 +117,7 @@ def test_what_is_not_a_contract_is_never_saved(put: Put, folder: Path, text: str
     assert (folder / "shop.yaml").read_text() == SHOP
 
 
-def test_hostile_texts_are_text(put: Put, folder: Path) -> None:
+def test_hostile_texts_are_saved_as_text(put: Put, folder: Path) -> None:
     """Tags, anchors, references and escape codes: the linter refuses unsupported YAML, and nothing is executed."""
     for extra in (
         "x: !!python/object/apply:os.system [echo]\n",
@@ -130,25 +130,25 @@ def test_hostile_texts_are_text(put: Put, folder: Path) -> None:
         assert put(SHOP, force=True).status_code == 200
 
 
-def test_only_an_editor_saves(served: Any, folder: Path) -> None:
+def test_only_an_editor_may_save(served: Any, folder: Path) -> None:
     desk = served(role="labeller", folders=(folder,))
     assert desk.client.put("/contracts/file", json={"file": NAME, "text": SHOP, "hash": ""}).status_code == 403
 
 
-def test_a_read_only_file_stays(put: Put, folder: Path) -> None:
+def test_a_read_only_file_is_not_replaced(put: Put, folder: Path) -> None:
     (folder / "shop.yaml").chmod(0o444)
     answer = put(SHOP.replace("100", "200"))
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "read_only")
     assert (folder / "shop.yaml").read_text() == SHOP
 
 
-def test_a_system_without_owners_saves_too(put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_works_on_a_system_without_file_owners(put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("os.chown")
     assert put(SHOP.replace("100", "90")).status_code == 200
     assert (folder / "shop.yaml").read_text() == SHOP.replace("100", "90")
 
 
-def test_a_link_inside_the_folders_stays_a_link(served: Any, folder: Path) -> None:
+def test_a_link_inside_the_folders_is_kept(served: Any, folder: Path) -> None:
     (folder / "now.yaml").symlink_to("shop.yaml")
     desk = served(folders=(folder,))
     found = desk.get("/contracts/file", file="contracts/now.yaml")
@@ -158,7 +158,7 @@ def test_a_link_inside_the_folders_stays_a_link(served: Any, folder: Path) -> No
     assert (folder / "shop.yaml").read_text() == changed
 
 
-def test_a_new_file(served: Any, folder: Path) -> None:
+def test_a_new_file_can_be_saved(served: Any, folder: Path) -> None:
     desk = served(folders=(folder,))
 
     def make(name: str, **more: Any) -> Any:
@@ -185,7 +185,7 @@ def test_a_new_file(served: Any, folder: Path) -> None:
     assert not (folder.parent / "a.yaml").exists()
 
 
-def test_of_those_who_save_at_once_one_wins_each_time(folder: Path) -> None:
+def test_exactly_one_of_several_concurrent_saves_succeeds(folder: Path) -> None:
     """Many clients read, add a line and save, each with the hash that it has read. No line is lost."""
     settings = StudioSettings(keys=(), folders=(folder,))
     refused: list[str] = []
@@ -209,7 +209,7 @@ def test_of_those_who_save_at_once_one_wins_each_time(folder: Path) -> None:
     assert sorted(lines) == sorted(f"# {who} {turn}" for who in range(4) for turn in range(8))
 
 
-def test_a_reader_sees_a_whole_file_at_any_time(folder: Path) -> None:
+def test_a_reader_always_sees_a_complete_file(folder: Path) -> None:
     settings = StudioSettings(keys=(), folders=(folder,))
     texts = {SHOP + "# " + letter * 9_000 + "\n" for letter in "ab"} | {SHOP}
     seen: set[str] = set()
@@ -247,7 +247,7 @@ def test_a_crash_leaves_the_old_or_the_new_file(folder: Path, monkeypatch: pytes
     assert [path.name for path in folder.iterdir()] == ["shop.yaml"]
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_file_unchanged(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "1m") as disk:
         folder = disk / "contracts"
         folder.mkdir()

@@ -32,7 +32,7 @@ def two(folder: Path, filled: Fill, database: Callable[[], str]) -> str:
     return filled(folder / "shop.yaml", [({"total": 500}, None)] * 3 + [({"total": -1}, None)], url=url, start=50)
 
 
-def test_versions_have_their_texts_and_what_they_refused(served: Any, folder: Path, two: str) -> None:
+def test_versions_have_their_texts_and_refusals(served: Any, folder: Path, two: str) -> None:
     desk = served(role="reader", folders=(folder,), store=two)
     found = desk.get("/contracts/history", name="shop")
     first, second = found["versions"]
@@ -57,7 +57,7 @@ def test_a_contract_without_a_file_is_only_in_the_store(served: Any, folder: Pat
     assert [(row["name"], row["verdicts"]) for row in found["stored"]] == [("shop", 24)]
 
 
-def test_codes_over_time(served: Any, folder: Path, two: str) -> None:
+def test_codes_are_counted_over_time(served: Any, folder: Path, two: str) -> None:
     desk = served(folders=(folder,), store=two)
     for by, since, many in (("hour", "1d", 25), ("day", "30d", 31)):
         found = desk.get("/contracts/codes", name="shop", since=since, by=by)
@@ -70,7 +70,7 @@ def test_codes_over_time(served: Any, folder: Path, two: str) -> None:
         assert desk.client.get("/contracts/codes", params={"name": "shop", **wrong}).status_code == 400
 
 
-def test_precision_is_what_labels_say(served: Any, folder: Path, two: str) -> None:
+def test_precision_follows_from_the_labels(served: Any, folder: Path, two: str) -> None:
     desk = served(folders=(folder,), store=two)
     found = desk.get("/contracts/precision", name="shop")
     rows = {row["rule"] or row["code"]: row for row in found["rows"]}
@@ -82,7 +82,7 @@ def test_precision_is_what_labels_say(served: Any, folder: Path, two: str) -> No
     assert found["labelled"] == 12
 
 
-def test_a_key_of_one_tenant_gets_numbers_of_that_tenant(served: Any, folder: Path, two: str) -> None:
+def test_a_key_of_one_tenant_gets_only_that_tenants_numbers(served: Any, folder: Path, two: str) -> None:
     key = Key("ada", digest_of(SECRETS["reader"]), "reader", tenant="t1")
     desk = served(role="reader", keys=(key,), folders=(folder,), store=two)
     row = desk.get("/contracts")["files"][0]
@@ -102,7 +102,7 @@ def test_a_key_of_one_tenant_gets_numbers_of_that_tenant(served: Any, folder: Pa
     assert other.get("/contracts/precision", name="shop")["rows"] == []
 
 
-def test_warnings_are_no_errors_whoever_looks(served: Any, folder: Path, filled: Fill) -> None:
+def test_warnings_are_not_errors_for_any_role(served: Any, folder: Path, filled: Fill) -> None:
     where = filled(folder / "shop.yaml", [('{"total": 1, "total": 2}', None), ({"total": 500}, None)], tenant="t1")
     key = Key("ada", digest_of(SECRETS["reader"]), "reader", tenant="t1")
     for desk in (served(folders=(folder,), store=where), served("reader", keys=(key,), folders=(folder,), store=where)):
@@ -111,7 +111,7 @@ def test_warnings_are_no_errors_whoever_looks(served: Any, folder: Path, filled:
         assert sum(found["judged"]) == 2
 
 
-def test_whoever_has_no_time_is_told_so(two: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_exceeds_its_time_limit_is_reported(two: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any time, every request gets an answer that says that it is incomplete and invents nothing."""
     for module in ("stored", "codes", "precision"):
         monkeypatch.setattr(f"trueup.studio.contracts.{module}.seconds", lambda _: seconds(-1.0))
@@ -131,7 +131,7 @@ def test_whoever_has_no_time_is_told_so(two: str, monkeypatch: pytest.MonkeyPatc
         assert sum(late["judged"]) == 12, "one piece is looked at all the same"
 
 
-def test_names_and_codes_of_any_kind(tmp_path: Path) -> None:
+def test_names_and_codes_may_have_any_characters(tmp_path: Path) -> None:
     """Odd names of contracts, versions that cannot be written down, and a contract without a name."""
     with open_store(tmp_path / "v.db") as store:
         for name in ("<b>", "a\\b", "😀", ""):
@@ -143,7 +143,7 @@ def test_names_and_codes_of_any_kind(tmp_path: Path) -> None:
         assert history(store, "😀")["versions"][0]["lost"]
 
 
-def test_a_stored_text_is_written_for_people() -> None:
+def test_a_stored_contract_is_shown_as_readable_text() -> None:
     text, lost = written(
         '{"portable":true,"options":{"rules":["a: b > 0"],"reply":{"hint":"one\\ntwo\\n"},"name":"x","no":null}}'
     )

@@ -73,7 +73,9 @@ def test_a_suggestion_is_made_and_written(
     assert levels.read_bytes() == raw
 
 
-def test_only_an_editor_applies_and_only_what_is_there(served: Any, levels: Path, folder: Path, filled: Fill) -> None:
+def test_only_an_editor_may_apply_and_only_existing_suggestions(
+    served: Any, levels: Path, folder: Path, filled: Fill
+) -> None:
     store = filled(levels, ALIAS)
     reader = served(role="reader", folders=(folder,), store=store)
     body = {"file": NAME, "hash": "", "suggestions": ["0" * 16]}
@@ -109,7 +111,7 @@ def test_rules_that_need_labels_are_listed(served: Any, levels: Path, folder: Pa
     assert [(row["fired"], row["labels"], row["needed"]) for row in result["labels_needed"]] == [(20, 0, 10)]
 
 
-def test_of_very_many_replies_a_sample_is_read(
+def test_a_sample_of_very_many_replies_is_read(
     levels: Path, folder: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every labelled reply, and some of the others."""

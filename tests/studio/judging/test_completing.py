@@ -46,7 +46,7 @@ states:
 """
 
 
-def asked(text: str, kind: str = ".yaml", **more: Any) -> dict[str, Any]:
+def request_for(text: str, kind: str = ".yaml", **more: Any) -> dict[str, Any]:
     before, after = text.split("¦")
     lines = before.split("\n")
     column = len(lines[-1].encode("utf-16-le")) // 2 + 1
@@ -54,12 +54,12 @@ def asked(text: str, kind: str = ".yaml", **more: Any) -> dict[str, Any]:
 
 
 def offered(text: str, kind: str = ".yaml", **more: Any) -> dict[str, dict[str, str]]:
-    return {item["label"]: item for item in complete(SETTINGS, **asked(text, kind, **more))["items"]}
+    return {item["label"]: item for item in complete(SETTINGS, **request_for(text, kind, **more))["items"]}
 
 
 def written(text: str, label: str, kind: str = ".yaml") -> str:
     """The text after a completion was accepted."""
-    given_ = asked(text, kind)
+    given_ = request_for(text, kind)
     answer = complete(SETTINGS, **given_)
     item = next(item for item in answer["items"] if item["label"] == label)
     lines = given_["text"].split("\n")
@@ -142,7 +142,7 @@ def written(text: str, label: str, kind: str = ".yaml") -> str:
         (TALK + "examples:\n  - reply: x\n    state: ¦", {"IDLE", "DONE"}),
     ],
 )
-def test_what_is_offered(text: str, labels: set[str]) -> None:
+def test_completions_are_offered(text: str, labels: set[str]) -> None:
     assert labels <= offered(text).keys()
 
 
@@ -160,7 +160,7 @@ def test_what_is_offered(text: str, labels: set[str]) -> None:
         ("order: {sequence: [], ¦", {"sequence"}),
     ],
 )
-def test_what_is_not_offered(text: str, labels: set[str]) -> None:
+def test_completions_that_do_not_fit_are_not_offered(text: str, labels: set[str]) -> None:
     assert labels.isdisjoint(offered(text))
 
 
@@ -192,11 +192,11 @@ def test_what_is_not_offered(text: str, labels: set[str]) -> None:
         (SCHEMA + "rules: ['len(na¦", "name", ".yaml", SCHEMA + "rules: ['len(name"),
     ],
 )  # fmt: skip
-def test_what_an_offer_writes(text: str, label: str, kind: str, result: str) -> None:
+def test_an_accepted_completion_inserts_its_text(text: str, label: str, kind: str, result: str) -> None:
     assert written(text, label, kind) == result
 
 
-def test_offers_say_what_they_are() -> None:
+def test_completions_have_a_description() -> None:
     assert (
         offered("¦")["accept"]["info"]
         == "The riskiest kind of fix that a reply may need and still be ok. Default: guess."
@@ -225,9 +225,9 @@ def test_offers_say_what_they_are() -> None:
         ('{"acc¦ept": "guess"}', "The riskiest kind of fix"),
     ],
 )
-def test_what_is_known_about_a_word(text: str, said: str) -> None:
+def test_a_known_word_has_hover_text(text: str, said: str) -> None:
     kind = ".json" if text.startswith("{") else ".yaml"
-    answer = hover(SETTINGS, **asked(text, kind))
+    answer = hover(SETTINGS, **request_for(text, kind))
     assert said in (answer["text"] or "")
     line = text.replace("¦", "").split("\n")[answer["from"]["line"] - 1]
     assert line[answer["from"]["column"] - 1 : answer["to"]["column"] - 1].strip("\"'")
@@ -236,24 +236,24 @@ def test_what_is_known_about_a_word(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     "text", ["¦", "name: so¦me", "# acc¦ept", "xyz¦: 1", "schema:\n  properties:\n    x: {t¦: 1}", "a: [¦]"]
 )
-def test_nothing_is_known_about_other_words(text: str) -> None:
-    assert hover(SETTINGS, **asked(text)) == {"text": None}
+def test_other_words_have_no_hover_text(text: str) -> None:
+    assert hover(SETTINGS, **request_for(text)) == {"text": None}
 
 
-def test_names_of_a_file_that_is_extended_are_offered(bench: Bench, write: Write) -> None:
+def test_names_from_an_extended_file_are_offered(bench: Bench, write: Write) -> None:
     write("contracts/own.yaml", "schema: true\n")
     write("contracts/base.yaml", TALK)
-    given_ = asked("extends: base.yaml\norder:\n  sequence: [¦", file="contracts/own.yaml")
+    given_ = request_for("extends: base.yaml\norder:\n  sequence: [¦", file="contracts/own.yaml")
     assert {"search", "book"} <= {item["label"] for item in complete(bench.studio.settings, **given_)["items"]}
 
 
-def test_files_beside_the_contract_are_offered(bench: Bench, write: Write) -> None:
+def test_files_next_to_the_contract_are_offered(bench: Bench, write: Write) -> None:
     for name in ("own.yaml", "base.yaml", "person.json", ".hidden.yaml", "notes.txt"):
         write(f"contracts/{name}", "schema: true\n")
     for text in ("extends: ¦", "extends: [¦", "schema: ¦", "tools: pe¦"):
-        offers = complete(bench.studio.settings, **asked(text, file="contracts/own.yaml"))["items"]
+        offers = complete(bench.studio.settings, **request_for(text, file="contracts/own.yaml"))["items"]
         assert [item["label"] for item in offers if item["detail"] == "file"] == ["base.yaml", "person.json"]
-    assert not complete(bench.studio.settings, **asked("extends: ¦"))["items"]
+    assert not complete(bench.studio.settings, **request_for("extends: ¦"))["items"]
 
 
 @pytest.mark.parametrize("file", sorted(CONTRACTS.glob("*.yaml")), ids=lambda file: file.stem)
@@ -265,7 +265,7 @@ def test_every_key_of_our_contracts_is_known(file: Path) -> None:
             assert hover(SETTINGS, text, ".yaml", "", row, 1)["text"], line
 
 
-def test_the_options_of_ready_checks_are_those_that_they_take() -> None:
+def test_the_offered_options_of_ready_checks_are_the_ones_that_they_accept() -> None:
     assert vocabulary.CHECK_OPTIONS.keys() == SHELF.keys()
     for name, row in SHELF.items():
         offered = set(vocabulary.CHECK_OPTIONS[name])
@@ -280,7 +280,7 @@ def test_the_options_of_ready_checks_are_those_that_they_take() -> None:
         assert not known or row.group, f"{name} does not take {known}"
 
 
-def test_the_vocabulary_is_whole() -> None:
+def test_the_vocabulary_is_complete() -> None:
     left_out = {"id", "xml", "example", "externalDocs", "propertyOrdering", "enumNames", "enumDescriptions", "dependencies",
                 "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary"}  # fmt: skip
     assert set(vocabulary.KEYWORDS) == KEYWORDS - left_out

@@ -74,7 +74,7 @@ TOML: list[tuple[str, Parts, str, str]] = [
     ("kind", "text", "path", "role", "word"),
     [(kind, *case) for kind, cases in ((".yaml", YAML), (".json", JSON), (".toml", TOML)) for case in cases],
 )
-def test_where_a_cursor_is(kind: str, text: str, path: Parts, role: str, word: str) -> None:
+def test_the_context_of_a_cursor_is_found(kind: str, text: str, path: Parts, role: str, word: str) -> None:
     before, after = text.split("¦")
     lines = before.split("\n")
     found = locate(before + after, kind, len(lines) - 1, len(lines[-1]))
@@ -93,7 +93,7 @@ PIECES = st.sampled_from(
     st.integers(-2, 20),
     st.sampled_from([".yaml", ".json", ".toml"]),
 )
-def test_any_text_has_a_cursor(text: str, line: int, column: int, kind: str) -> None:
+def test_a_cursor_in_any_text_has_a_context(text: str, line: int, column: int, kind: str) -> None:
     found = locate(text, kind, line, column)
     assert found.role in ("key", "value")
     assert found.start >= 0

@@ -14,13 +14,13 @@ SECRET = "schema: {type: object, required: [secret]}\n"
 READS = ["extends: {}", "extends: [{}]", "schema: {}", "tools: {}", "schema: true\nquality: {{model: {}}}"]
 
 
-def test_an_empty_contract_is_any_json(bench: Bench) -> None:
+def test_an_empty_contract_accepts_any_json(bench: Bench) -> None:
     for kind in (".yaml", ".json", ".toml"):
         assert bench.judge('{"a": 1}', " \n", kind=kind)["verdict"]["ok"]
     assert not bench.judge("no value", "")["verdict"]["ok"]
 
 
-def test_faults_have_their_places_in_units_of_the_page(bench: Bench) -> None:
+def test_positions_of_faults_are_in_utf16_units(bench: Bench) -> None:
     assert bench.faults("shema: true\n") == ["N005 1:1-6"]
     assert bench.faults('{"😀": 1, "shema": true}', kind=".json") == ["N005 1:2-6", "N005 1:11-18"]
     assert bench.faults("name: x\r\nrules: ['1 +']\r\nschema: true\r\n")[0].startswith("N012 2:13")
@@ -58,7 +58,7 @@ def test_nothing_outside_the_folders_is_read(bench: Bench, write: Write, contrac
 @pytest.mark.parametrize(
     "name", ["\0.yaml", "x" * 5000 + ".yaml", "~/x.yaml", "/dev/zero", "file:///etc/passwd", "\\\\host\\x.yaml"]
 )
-def test_odd_names_are_faults(bench: Bench, write: Write, name: str) -> None:
+def test_unusual_file_names_are_faults(bench: Bench, write: Write, name: str) -> None:
     write("contracts/own.yaml", "schema: true\n")
     for key in ("extends", "schema", "tools"):
         import json
@@ -68,7 +68,7 @@ def test_odd_names_are_faults(bench: Bench, write: Write, name: str) -> None:
         assert answer["faults"]
 
 
-def test_a_schema_file_that_holds_a_name_opens_no_other(bench: Bench, write: Write) -> None:
+def test_a_schema_file_that_contains_a_file_name_opens_no_other_file(bench: Bench, write: Write) -> None:
     outside = write("outside.json", '{"type": "object"}')
     write("contracts/own.yaml", "schema: true\n")
     write("contracts/name.json", f'"{outside}"')
@@ -88,13 +88,13 @@ def test_a_schema_file_that_holds_a_name_opens_no_other(bench: Bench, write: Wri
         "schema: true\nrules: [\"__import__('os').system('true')\"]",
     ],
 )
-def test_a_text_runs_no_python(bench: Bench, contract: str) -> None:
+def test_a_contract_text_runs_no_python(bench: Bench, contract: str) -> None:
     answer = bench.judge("{}", contract)
     assert answer["contract"] is None
     assert answer["verdict"] is None
 
 
-def test_a_text_of_a_file_sees_its_neighbours(bench: Bench, write: Write) -> None:
+def test_the_text_of_a_file_can_refer_to_files_next_to_it(bench: Bench, write: Write) -> None:
     write("contracts/own.yaml", "schema: true\n")
     write("contracts/base/base.yaml", "name: base\nschema: ../schemas/a.json\n")
     write("contracts/schemas/a.json", '{"required": ["a"]}')
@@ -103,7 +103,9 @@ def test_a_text_of_a_file_sees_its_neighbours(bench: Bench, write: Write) -> Non
     assert [one["code"] for one in answer["verdict"]["facts"]] == ["V002"]
 
 
-def test_a_fault_in_another_file_is_named_and_not_its_place_on_disk(bench: Bench, write: Write, tmp_path: Path) -> None:
+def test_a_fault_in_another_file_is_reported_without_its_path_on_disk(
+    bench: Bench, write: Write, tmp_path: Path
+) -> None:
     write("contracts/own.yaml", "schema: true\n")
     write("contracts/base.yaml", "shema: true\n")
     answer = bench.judge("{}", "extends: base.yaml\nschema: true\n", file="contracts/own.yaml")
@@ -121,7 +123,7 @@ def test_hidden_files_are_not_read(bench: Bench, write: Write) -> None:
     assert "relative" in missing["faults"][0]["hint"]
 
 
-def test_a_text_that_extends_itself_is_a_fault(bench: Bench, write: Write) -> None:
+def test_a_contract_that_extends_itself_is_a_fault(bench: Bench, write: Write) -> None:
     write("contracts/own.yaml", "schema: true\n")
     write("contracts/other.yaml", "extends: own.yaml\n")
     answer = bench.judge("{}", "extends: other.yaml\n", file="contracts/own.yaml")
@@ -129,7 +131,7 @@ def test_a_text_that_extends_itself_is_a_fault(bench: Bench, write: Write) -> No
     assert "extends itself" in bench.judge("{}", "extends: contract.yaml\n")["faults"][0]["message"]
 
 
-def test_the_text_stands_for_the_file_that_it_belongs_to(bench: Bench, write: Write) -> None:
+def test_the_edited_text_replaces_the_file_on_disk(bench: Bench, write: Write) -> None:
     write("contracts/own.yaml", "schema: {required: [old]}\n")
     answer = bench.judge("{}", "schema: {required: [new]}\n", file="contracts/own.yaml")
     assert [one["path"] for one in answer["verdict"]["facts"]] == ["$.new"]
@@ -141,7 +143,7 @@ def test_an_unknown_file_or_kind_is_refused(bench: Bench) -> None:
             bench.judge("{}", "schema: true", **asked)
 
 
-def test_a_contract_is_compiled_once_and_again_when_a_file_behind_it_changes(
+def test_a_contract_is_compiled_once_and_again_if_a_referenced_file_changes(
     bench: Bench, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled: list[Any] = []
@@ -165,7 +167,7 @@ def test_a_contract_is_compiled_once_and_again_when_a_file_behind_it_changes(
     assert len(compiled) == 3
 
 
-def test_the_kept_drafts_are_few(bench: Bench) -> None:
+def test_the_number_of_cached_drafts_is_limited(bench: Bench) -> None:
     for number in range(100):
         bench.judge("{}", f"name: c{number}\nschema: true\n")
     assert len(drafts._kept) <= 32
@@ -180,7 +182,7 @@ def test_the_kept_drafts_are_few(bench: Bench) -> None:
         ('type = "object"\nrequired = ["name"]\n', ".toml"),
     ],
 )  # fmt: skip
-def test_a_json_schema_is_told_how_to_become_a_contract(bench: Bench, text: str, kind: str) -> None:
+def test_a_json_schema_gets_a_hint_how_to_make_it_a_contract(bench: Bench, text: str, kind: str) -> None:
     answer = bench.judge("{}", text, kind=kind)
     first = answer["faults"][0]
     assert "JSON Schema" in first["message"]

@@ -55,7 +55,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
 
 
 @given(verdicts())
-def test_the_text_of_every_mark_is_that_of_its_span(verdict: Verdict) -> None:
+def test_the_text_of_every_mark_equals_its_span(verdict: Verdict) -> None:
     page = json.loads(json.dumps(drawn(verdict)))
     raw = in_units(page["text"])
     for start, end, number in page["marks"]:
@@ -64,7 +64,7 @@ def test_the_text_of_every_mark_is_that_of_its_span(verdict: Verdict) -> None:
 
 
 @given(verdicts())
-def test_every_fact_with_a_place_has_one_mark_and_all_others_are_counted(verdict: Verdict) -> None:
+def test_every_fact_with_a_position_has_one_mark_and_the_others_are_counted(verdict: Verdict) -> None:
     page = drawn(verdict)
     marked = [number for _, _, number in page["marks"]]
     placed = [number for number, fact in enumerate(page["facts"]) if fact["span"] is not None]
@@ -77,7 +77,7 @@ def test_every_fact_with_a_place_has_one_mark_and_all_others_are_counted(verdict
 
 
 @given(verdicts())
-def test_facts_stand_in_the_order_that_a_reader_needs(verdict: Verdict) -> None:
+def test_facts_are_in_reading_order(verdict: Verdict) -> None:
     facts = drawn(verdict)["facts"]
     order = [{"error": 0, "warning": 1, None: 2}[fact["level"]] for fact in facts]
     assert order == sorted(order)
@@ -86,7 +86,7 @@ def test_facts_stand_in_the_order_that_a_reader_needs(verdict: Verdict) -> None:
 
 
 @given(TEXTS)
-def test_units_and_code_points_are_two_ways_to_count_one_text(text: str) -> None:
+def test_utf16_units_and_code_points_can_be_converted(text: str) -> None:
     units = OffsetUnits(text)
     for point in range(len(text) + 1):
         assert units.of(point) == len(in_units(text[:point])) // 2
@@ -97,7 +97,7 @@ def test_units_and_code_points_are_two_ways_to_count_one_text(text: str) -> None
     assert (counted[0], counted[-1]) == (0, len(text))
 
 
-def test_calls_come_with_their_arguments_and_what_is_wrong_with_them() -> None:
+def test_calls_have_their_arguments_and_findings() -> None:
     tools = [
         {
             "name": "book",
@@ -115,7 +115,7 @@ def test_calls_come_with_their_arguments_and_what_is_wrong_with_them() -> None:
     assert "V002" in {fact["code"] for fact in about}
 
 
-def test_facts_about_native_calls_have_no_place_in_the_text() -> None:
+def test_facts_about_native_calls_have_no_position_in_the_text() -> None:
     response = {"choices": [{"message": {"content": "I book.", "tool_calls": [
         {"id": "1", "type": "function", "function": {"name": "bok", "arguments": "{}"}},
     ]}}]}  # fmt: skip
@@ -140,11 +140,11 @@ def test_facts_about_native_calls_have_no_place_in_the_text() -> None:
         ({"a": {}}, '{\n  "a": {}\n}'),
     ],
 )
-def test_values_are_shown_as_they_are(value: Any, text: str) -> None:
+def test_values_are_shown_unchanged(value: Any, text: str) -> None:
     assert spell(value) == (text, False)
 
 
-def test_what_cannot_be_written_is_said() -> None:
+def test_a_value_that_cannot_be_written_is_reported() -> None:
     assert "too long" in spell([10**5000]).text
 
 
@@ -155,14 +155,14 @@ def test_a_deep_value_is_shown() -> None:
     assert spell(value).text.count("[") == 500
 
 
-def test_a_long_value_is_cut_at_a_line_and_says_so() -> None:
+def test_a_long_value_is_visibly_truncated_at_a_line() -> None:
     text, cut = spell(list(range(1000)), most=100)
     assert cut
     assert text == "[\n" + "\n".join(f"  {n}," for n in range(text.count(",")))
     assert spell("x" * 1000, most=100) == ('"' + "x" * 99, True)
 
 
-def test_more_facts_than_anybody_reads_are_counted_and_not_sent() -> None:
+def test_facts_beyond_the_limit_are_counted_and_not_sent() -> None:
     reply = "[" + ",".join("'a'" for _ in range(MOST_FACTS + 10)) + "]"
     page = drawn(Contract(schema=True).check(reply))
     assert (len(page["facts"]), page["omitted"]) == (MOST_FACTS, 10)
@@ -178,5 +178,5 @@ def test_more_facts_than_anybody_reads_are_counted_and_not_sent() -> None:
         ('data: {"choices": [{"delta": {"content": "{"}}]}\n\n', "cut off"),
     ],
 )
-def test_the_state_of_a_reply(source: Any, state: str) -> None:
+def test_the_outcome_of_a_reply_is_shown(source: Any, state: str) -> None:
     assert drawn(Contract(schema=True).check(source))["state"] == state

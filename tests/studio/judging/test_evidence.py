@@ -28,7 +28,7 @@ def cut(text: str, start: int, end: int) -> str:
     return raw[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
 
 
-def said(evidence: dict[str, Any], place: Any) -> str:
+def text_at(evidence: dict[str, Any], place: Any) -> str:
     """The text at a place in the shown part of a source."""
     number, start, end = place
     for first, text in evidence["sources"][number]["pieces"]:
@@ -45,7 +45,7 @@ def evidence_of(bench: Bench, reply: str, source: str = "", contract: str = GROU
     return evidence
 
 
-def test_each_value_has_its_grade_and_its_places(bench: Bench) -> None:
+def test_each_value_has_its_grade_and_positions(bench: Bench) -> None:
     reply = '{"n": "Ana 😀", "age": 41, "total": 12.5, "ok": true}'
     answer = bench.judge(reply, GROUNDED, source=SOURCE)
     evidence = answer["verdict"]["evidence"]
@@ -53,8 +53,8 @@ def test_each_value_has_its_grade_and_its_places(bench: Bench) -> None:
     assert {path: row["grade"] for path, row in rows.items()} == {
         "$.n": "exact", "$.age": "none", "$.total": "normalized", "$.ok": "not checkable",
     }  # fmt: skip
-    assert said(evidence, rows["$.total"]["places"][0]) == "12,50 EUR"
-    assert said(evidence, rows["$.age"]["nearest"]) == "40"
+    assert text_at(evidence, rows["$.total"]["places"][0]) == "12,50 EUR"
+    assert text_at(evidence, rows["$.age"]["nearest"]) == "40"
     assert (rows["$.age"]["level"], rows["$.age"]["value"]) == ("error", "41")
     assert answer["verdict"]["facts"][rows["$.age"]["fact"]]["code"] == "E001"
     assert cut(reply, *rows["$.n"]["span"]) == '"Ana 😀"'
@@ -62,7 +62,7 @@ def test_each_value_has_its_grade_and_its_places(bench: Bench) -> None:
     assert answer["contract"]["grounded"] is True
 
 
-def test_documents_have_names_and_the_same_name_twice_is_no_riddle(bench: Bench) -> None:
+def test_documents_have_names_and_repeated_names_are_distinguished(bench: Bench) -> None:
     context = json.dumps(
         {
             "source": [
@@ -75,7 +75,7 @@ def test_documents_have_names_and_the_same_name_twice_is_no_riddle(bench: Bench)
     evidence = evidence_of(bench, '{"price": 99}', context=context)
     [row] = evidence["rows"]
     assert [source["name"] for source in evidence["sources"]] == ["mail", "mail", "source[2]"]
-    assert said(evidence, row["places"][0]).startswith("99")
+    assert text_at(evidence, row["places"][0]).startswith("99")
     assert row["places"][0][0] == 1
     # the field takes precedence over the context
     evidence = evidence_of(bench, '{"price": 99}', source="It costs 98 EUR.", context=context)
@@ -83,7 +83,7 @@ def test_documents_have_names_and_the_same_name_twice_is_no_riddle(bench: Bench)
     assert evidence["rows"][0]["grade"] == "none"
 
 
-def test_the_conversation_is_a_source_and_calls_have_rows(bench: Bench) -> None:
+def test_the_conversation_is_a_source_and_each_call_has_a_row(bench: Bench) -> None:
     contract = "tools:\n  - {name: book, parameters: {type: object, properties: {day: {type: string}, n: {type: integer}}}}\ngrounded: {calls: true}\n"
     reply = json.dumps(
         {
@@ -100,7 +100,7 @@ def test_the_conversation_is_a_source_and_calls_have_rows(bench: Bench) -> None:
     assert evidence["sources"][0]["name"] == "messages[0]"
 
 
-def test_claims_of_prose_stand_in_the_text(bench: Bench) -> None:
+def test_claims_in_prose_are_marked_in_the_text(bench: Bench) -> None:
     reply = "😀 The plant makes 5,400 pumps since 2019."
     answer = bench.judge(reply, "grounded: true\n", source="Opened in 2019; 4,500 pumps.")
     evidence = answer["verdict"]["evidence"]
@@ -112,25 +112,25 @@ def test_claims_of_prose_stand_in_the_text(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_places_are_the_same_whatever_stands_around_them(bench: Bench, seed: int) -> None:
+def test_positions_do_not_depend_on_the_surrounding_text(bench: Bench, seed: int) -> None:
     rng = random.Random(seed)
     source = f"{odd(rng)} Ana Ruiz {odd(rng)} 1,234.50 {odd(rng)}"
     evidence = evidence_of(bench, '{"name": "Ana Ruiz", "total": 1234.5}', source)
     for row in evidence["rows"]:
         for place in row["places"]:
-            assert said(evidence, place) in ("Ana Ruiz", "1,234.50")
+            assert text_at(evidence, place) in ("Ana Ruiz", "1,234.50")
 
 
-def test_of_a_long_source_the_page_gets_the_stretches_around_places(bench: Bench) -> None:
+def test_the_page_gets_the_excerpts_of_a_long_source_around_positions(bench: Bench) -> None:
     source = "lorem ipsum 😀 " * 70_000 + "Ana is 41. " + "dolor sit " * 20_000
     evidence = evidence_of(bench, '{"name": "Ana", "age": 41, "other": "Grace"}', source)
     [shown] = evidence["sources"]
     assert shown["size"] == len(source.encode("utf-16-le")) // 2 > 1_000_000
     assert sum(len(text) for _, text in shown["pieces"]) < 20_000
-    assert [said(evidence, row["places"][0]) for row in evidence["rows"][:2]] == ["Ana", "41"]
+    assert [text_at(evidence, row["places"][0]) for row in evidence["rows"][:2]] == ["Ana", "41"]
 
 
-def test_of_many_values_those_without_evidence_are_listed_first(bench: Bench) -> None:
+def test_values_without_evidence_are_listed_first(bench: Bench) -> None:
     reply = json.dumps({f"k{n}": f"word{n}" for n in range(3_000)})
     source = " ".join(f"word{n}" for n in range(2_900))
     evidence = evidence_of(bench, reply, source)

@@ -51,7 +51,7 @@ def test_a_bad_request_is_refused(served: Callable[..., Desk], body: dict[str, A
     assert response.json()["error"]["message"]
 
 
-def test_a_reply_beyond_the_limit_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_over_the_limit_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.studio.api.judging.MOST_REPLY", 10)
     with pytest.raises(RequestRefused) as refused:
         bench.judge("x" * 11)
@@ -65,19 +65,19 @@ def test_inside_a_gateway_the_limit_is_lower(bench: Bench) -> None:
         mounted.judge("1" * 1_000_001)
 
 
-def test_a_contract_beyond_the_linters_limit_is_a_fault(bench: Bench) -> None:
+def test_a_contract_over_the_linters_limit_is_a_fault(bench: Bench) -> None:
     assert [one["code"] for one in bench.judge("{}", "# x\n" * 200_000)["faults"]] == ["N003"]
 
 
 @pytest.mark.parametrize("source", [json.dumps(CHAT), STREAM])
-def test_a_response_is_read(bench: Bench, source: str) -> None:
+def test_a_providers_response_is_read(bench: Bench, source: str) -> None:
     for response in (True, "auto"):
         answer = bench.judge(source, PERSON, response=response)
         assert (answer["read"], answer["verdict"]["ok"]) == ("openai", True)
         assert answer["verdict"]["text"] == '{"name": "Ada"}'
 
 
-def test_text_stays_text(bench: Bench) -> None:
+def test_a_plain_value_is_not_read_as_a_response(bench: Bench) -> None:
     answer = bench.judge('{"name": "Ada"}', PERSON, response="auto")
     assert (answer["read"], answer["verdict"]["ok"]) == ("text", True)
     sure = bench.judge('{"name": "Ada"}', PERSON, response=True)
@@ -89,7 +89,7 @@ def test_text_stays_text(bench: Bench) -> None:
     ("context", "place"),
     [("{", (1, 2)), ('{\n "😀": 1,\n "é😀": x}', (3, 9)), ("[1]", (1, 1)), ("[" * 100_000, (1, 1)), ("12", (1, 1))],
 )
-def test_a_bad_context_is_a_fault_with_its_place(bench: Bench, context: str, place: tuple[int, int]) -> None:
+def test_an_invalid_context_is_a_fault_with_its_position(bench: Bench, context: str, place: tuple[int, int]) -> None:
     answer = bench.judge("{}", "", context=context)
     (found,) = answer["faults"]
     assert found["of"] == "context"
@@ -100,19 +100,19 @@ def test_a_bad_context_is_a_fault_with_its_place(bench: Bench, context: str, pla
 @pytest.mark.parametrize(
     "context", ['{"history": 3}', '{"expected_sequence": 3}', '{"history": [{"role": 3}]}', '{"state": 3}']
 )
-def test_a_context_of_a_wrong_shape_is_no_failure(bench: Bench, context: str) -> None:
+def test_a_context_with_a_wrong_shape_is_not_a_server_error(bench: Bench, context: str) -> None:
     contract = "tools: [{name: book}]\nstates: {IDLE: {tools: [book]}}\n"
     answer = bench.judge("Hello there", contract, context=context)
     assert answer["verdict"] is not None or answer["faults"]
 
 
-def test_null_is_a_value_and_no_value_is_not(bench: Bench) -> None:
+def test_null_is_a_value_and_a_missing_value_is_not(bench: Bench) -> None:
     assert bench.judge("null", "")["verdict"]["value"] == "null"
     assert bench.judge("null", "reply: {min_text: 1}")["verdict"]["value"] is None
     assert bench.judge("nothing", "")["verdict"]["value"] is None
 
 
-def test_a_state_counts_and_an_unknown_one_is_found(bench: Bench) -> None:
+def test_a_state_is_used_and_an_unknown_one_is_reported(bench: Bench) -> None:
     contract = "states:\n  IDLE: {forbid: [{terms: [booked]}]}\n  DONE: {}\n"
     said = bench.judge("It is booked.", contract, state="IDLE")
     assert said["contract"]["states"] == ["IDLE", "DONE"]
@@ -124,7 +124,7 @@ def test_a_state_counts_and_an_unknown_one_is_found(bench: Bench) -> None:
     assert (unknown["told"], bool(unknown["untold"])) == (None, True)
 
 
-def test_what_the_model_would_be_told(bench: Bench) -> None:
+def test_the_correction_for_the_model_is_shown(bench: Bench) -> None:
     refused = bench.judge('{"age": 3}', PERSON)["verdict"]
     assert "name" in refused["told"]
     assert refused["untold"] == ""
@@ -137,7 +137,7 @@ def test_what_the_model_would_be_told(bench: Bench) -> None:
     assert "book" in bench.judge(called, "tools: [{name: book}]", response=True)["verdict"]["told"]
 
 
-def test_instructions(bench: Bench) -> None:
+def test_the_instructions_for_the_model_are_shown(bench: Bench) -> None:
     for form in ("form", "json-schema", "typescript"):
         assert "name" in instruct(bench.studio, Instruct(PERSON, form=form), WHO)["text"]  # type: ignore[arg-type]
     assert instruct(bench.studio, Instruct("shema: 1"), WHO)["text"] is None
@@ -153,7 +153,7 @@ def test_the_examples_of_our_contracts_pass(file: Path) -> None:
     assert judged["contract"]["examples"] == len(answer["examples"])
 
 
-def test_an_example_that_fails_says_why_and_where(bench: Bench) -> None:
+def test_a_failing_example_says_why_and_where(bench: Bench) -> None:
     text = (
         PERSON + "examples:\n  - {name: good, reply: '{\"name\": \"Ada\"}'}\n  - {name: bad, reply: '{}', ok: true}\n"
     )
@@ -178,7 +178,7 @@ def test_the_examples_of_a_page_can_be_tried(kind: Any) -> None:
                 assert (kind.code in given) == (section["title"] == "Triggers")
 
 
-def test_an_unknown_code_names_its_neighbours(bench: Bench) -> None:
+def test_an_unknown_code_gets_suggestions(bench: Bench) -> None:
     with pytest.raises(RequestRefused) as refused:
         explain(bench.studio, Code("trailing-coma"), WHO)
     assert "S001" in refused.value.hint
@@ -196,7 +196,7 @@ VALUES = st.recursive(
 
 
 @given(st.one_of(st.dictionaries(PLAIN, VALUES, max_size=4), st.lists(VALUES, max_size=4)), st.data())
-def test_a_replay_in_one_piece_shows_what_a_stream_shows(value: Any, data: st.DataObject) -> None:
+def test_a_replay_in_one_piece_shows_the_same_as_a_stream(value: Any, data: st.DataObject) -> None:
     from trueup import Contract
     from trueup.studio.judging.replaying import replay
     from trueup.studio.judging.spelling import spell
@@ -227,7 +227,7 @@ def test_a_replay_names_what_is_still_growing(bench: Bench) -> None:
     assert bench.replay("[1] and so on", upto=5)["ended"] is True
 
 
-def test_a_replay_finds_early_what_is_certainly_wrong(bench: Bench) -> None:
+def test_a_replay_reports_certain_faults_early(bench: Bench) -> None:
     seen = bench.replay('{"age": "old", "name": "Ada"}', PERSON, upto=16)
     assert [found["path"] for found in seen["findings"]] == ["$.age"]
 
@@ -238,14 +238,14 @@ def test_a_replay_of_a_response_counts_its_text(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("given_", [{"contract": "shema: 1"}, {"context": "{"}])
-def test_a_replay_of_something_faulty_is_refused(bench: Bench, given_: dict[str, str]) -> None:
+def test_a_replay_with_a_faulty_request_is_refused(bench: Bench, given_: dict[str, str]) -> None:
     with pytest.raises(RequestRefused) as refused:
         bench.replay("{}", upto=2, **given_)
     assert refused.value.status == 422
 
 
 @pytest.mark.parametrize("reply", ["[]", '{"error": "none"}', '{"error": {"message": "no such city"}}'])
-def test_a_value_that_could_be_a_failed_response_is_text(bench: Bench, reply: str) -> None:
+def test_a_value_that_looks_like_a_failed_response_is_text(bench: Bench, reply: str) -> None:
     """Nothing in it names a provider: `trueup check` accepts it as well."""
     answer = bench.judge(reply, "schema: true", response="auto")
     assert (answer["read"], answer["verdict"]["ok"]) == ("text", True)

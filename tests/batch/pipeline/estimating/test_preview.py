@@ -55,7 +55,7 @@ def test_a_batch_costs_half_and_a_sample_its_share(run: Run, tmp_path: Path) -> 
     assert estimated(run, "--price", "10/100", "--sample", "4")["usd"] == pytest.approx(whole["usd"] * 0.4)
 
 
-def test_a_price_that_is_not_known_is_said_to_be_unknown(run: Run, tmp_path: Path) -> None:
+def test_an_unknown_price_is_shown_as_unknown(run: Run, tmp_path: Path) -> None:
     write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, api={"provider": "openai", "model": "of-my-own"})
     found = estimated(run)
     assert found["usd"] is None
@@ -72,7 +72,7 @@ def test_an_estimate_above_the_cap_is_exit_code_3(run: Run, tmp_path: Path, cap:
     assert f"{word} --max-cost {cap}" in ran.out
 
 
-def test_many_units_are_counted_and_a_sample_of_their_prompts_is_made(run: Run, tmp_path: Path) -> None:
+def test_many_units_are_counted_and_a_sample_of_their_prompts_is_rendered(run: Run, tmp_path: Path) -> None:
     items = [{"id": f"i{n}", "text": "word " * (n % 50)} for n in range(1000)]
     write_pipeline(
         tmp_path / "pipeline", [asking("ask", template=TEXT)], items, api={"provider": "openai", "model": "m"}
@@ -84,7 +84,7 @@ def test_many_units_are_counted_and_a_sample_of_their_prompts_is_made(run: Run, 
     assert found["steps"][0]["input_tokens"] == pytest.approx(exact + 8 * 1000, rel=2 * found["margin"] + 0.05)
 
 
-def test_a_list_that_a_model_writes_counts_as_the_least_and_that_is_said(run: Run, tmp_path: Path) -> None:
+def test_a_list_written_by_a_model_counts_as_its_minimum_and_the_estimate_says_so(run: Run, tmp_path: Path) -> None:
     split = {"name": "each", "scope": "fan_out", "field": "parts", "child_field": "part"}
     steps = [asking("list", LIST, rules={"required": ["parts"]}), split, asking("judge", template="{{ part }}")]
     write_pipeline(tmp_path / "pipeline", steps, ITEMS, api={"provider": "openai", "model": "m"})
@@ -113,7 +113,7 @@ def test_an_earlier_run_shows_lengths_rates_and_lists(run: Run, tmp_path: Path) 
     assert found["notes"] == []
 
 
-def test_what_is_left_of_a_run_is_estimated(run: Run, tmp_path: Path) -> None:
+def test_the_rest_of_a_run_is_estimated(run: Run, tmp_path: Path) -> None:
     folder = write_pipeline(
         tmp_path / "pipeline", [asking("ask", template=TEXT)], ITEMS, api={"provider": "openai", "model": "m"}
     )
@@ -129,7 +129,7 @@ def test_what_is_left_of_a_run_is_estimated(run: Run, tmp_path: Path) -> None:
     assert ran.out == "no unit is left; nothing more is spent\n"
 
 
-def test_units_that_have_their_reply_in_a_step_that_is_not_over_are_not_left(run: Run, tmp_path: Path) -> None:
+def test_units_with_a_reply_in_an_unfinished_step_are_not_estimated_again(run: Run, tmp_path: Path) -> None:
     """A cap stops a run in the middle of a step: the rest of that step and all of the next one are left."""
     replies = [
         row for item in ITEMS for step in ("one", "two") for row in reply(step, str(item["id"]), GOOD, tokens=1000)
@@ -154,7 +154,7 @@ def test_units_that_have_their_reply_in_a_step_that_is_not_over_are_not_left(run
     assert "the run has its units already; --sample is for a new one" in refused.err
 
 
-def test_prompts_that_cannot_be_made_are_reported_and_cost_nothing(run: Run, tmp_path: Path) -> None:
+def test_prompts_that_cannot_be_rendered_are_reported_and_cost_nothing(run: Run, tmp_path: Path) -> None:
     template = "{{ 10 // (n - 3) }} {{ text }}"
     items = [{**item, "n": n} for n, item in enumerate(ITEMS)]
     write_pipeline(
@@ -165,7 +165,7 @@ def test_prompts_that_cannot_be_made_are_reported_and_cost_nothing(run: Run, tmp
     assert any("ask: the prompts of 1 of 10 units cannot be made" in note for note in found["notes"]), found["notes"]
 
 
-def test_a_prompt_that_needs_a_real_reply_is_guessed_and_that_is_said(run: Run, tmp_path: Path) -> None:
+def test_a_prompt_that_needs_a_real_reply_is_guessed_and_the_estimate_says_so(run: Run, tmp_path: Path) -> None:
     steps = [asking("first", template=TEXT), asking("second", template="{{ 1 // (answer | length - 1) }}")]
     short = {
         "type": "object",
@@ -186,7 +186,7 @@ def test_replies_from_a_cache_count_as_calls_of_the_next_run() -> None:
     assert StepFigures(10, 10, Money(calls=5, output_tokens=50, cached=5), 10).calls == 1.0
 
 
-def test_a_step_that_no_unit_of_the_earlier_run_passed_leaves_nothing_for_the_next(run: Run, tmp_path: Path) -> None:
+def test_if_no_unit_of_the_earlier_run_passed_a_step_the_next_has_no_calls(run: Run, tmp_path: Path) -> None:
     steps = [asking("first"), asking("second")]
     folder = write_pipeline(tmp_path / "pipeline", steps, ITEMS, reply("first", "*", "no"))
     assert run_pipeline(folder, tmp_path / "earlier").valid == []
@@ -195,7 +195,7 @@ def test_a_step_that_no_unit_of_the_earlier_run_passed_leaves_nothing_for_the_ne
     assert "first: no unit passed in the earlier run, so that nothing is counted after it" in found["notes"]
 
 
-def test_stored_replies_that_pass_now_cost_nothing_and_withdrawn_ones_make_no_call_dearer(
+def test_stored_replies_that_pass_now_cost_nothing_and_withdrawn_ones_do_not_raise_the_price_of_calls(
     run: Run, tmp_path: Path
 ) -> None:
     """Refused, then accepted again: the first step has its replies, the second is asked once for each unit."""
@@ -213,7 +213,7 @@ def test_stored_replies_that_pass_now_cost_nothing_and_withdrawn_ones_make_no_ca
     assert [(row["units"], row["calls"]) for row in found["steps"]] == [(10, 10), (10, 10)]
 
 
-def test_nobody_is_asked_and_no_key_is_needed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_model_is_asked_and_no_key_is_needed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         api = {"provider": "openai", "model": "m", "base_url": f"{server.url}/v1"}
@@ -243,7 +243,7 @@ def test_the_table_fits_a_narrow_terminal(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_reader_that_goes_away_is_not_a_fault_of_the_pipeline(tmp_path: Path, form: tuple[str, ...]) -> None:
+def test_a_closed_output_pipe_is_not_a_fault_of_the_pipeline(tmp_path: Path, form: tuple[str, ...]) -> None:
     write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS)
     reading, writing = os.pipe()
     os.close(reading)

@@ -51,18 +51,18 @@ def write(folder: Path, config: str = BASE) -> Path:
     return folder
 
 
-def said(folder: Path) -> list[str]:
+def fault_lines(folder: Path) -> list[str]:
     return [str(found).removeprefix(f"{folder.as_posix()}/") for found in lint_pipeline(folder)]
 
 
 @pytest.mark.spec("B15")
 @pytest.mark.parametrize("name", ["random_walk", "npc_dialogue", "reviews"])
-def test_the_shipped_pipelines_have_no_fault(name: str) -> None:
-    assert said(EXAMPLES / name) == []
+def test_the_shipped_pipelines_have_no_faults(name: str) -> None:
+    assert fault_lines(EXAMPLES / name) == []
 
 
-def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
-    assert said(write(tmp_path)) == []
+def test_a_correct_pipeline_has_no_faults(tmp_path: Path) -> None:
+    assert fault_lines(write(tmp_path)) == []
     assert [step.name for step in check_pipeline(tmp_path).steps] == ["roll", "ask"]
 
 
@@ -113,14 +113,14 @@ def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
         ("api: {}", "api: {}\napi: {}", "config.yaml:24:1: N004 key 'api' is given twice; the first is in line 23. Keep one of them."),
     ],
 )  # fmt: skip
-def test_each_fault_is_told_with_its_place(tmp_path: Path, before: str, after: str, fault: str) -> None:
+def test_each_fault_is_reported_with_its_position(tmp_path: Path, before: str, after: str, fault: str) -> None:
     assert before in BASE
-    found = said(write(tmp_path, BASE.replace(before, after, 1)))
+    found = fault_lines(write(tmp_path, BASE.replace(before, after, 1)))
     assert any(each.startswith(fault) for each in found), found
 
 
 @pytest.mark.spec("B15", "B16")
-def test_an_expression_that_fails_on_made_up_values_alone_stops_no_run(tmp_path: Path) -> None:
+def test_an_expression_that_fails_only_on_sample_values_does_not_stop_a_run(tmp_path: Path) -> None:
     counted = {
         "type": "object",
         "properties": {"n": {"type": "integer"}, "xs": {"type": "array"}},
@@ -148,54 +148,56 @@ def test_an_expression_that_fails_on_made_up_values_alone_stops_no_run(tmp_path:
     )
 
 
-def test_rules_of_the_same_name(tmp_path: Path) -> None:
+def test_rules_with_the_same_name_are_reported(tmp_path: Path) -> None:
     again = BASE.replace("expr: len(answer) > 2", "expr: len(answer) > 2\n      - name: long\n        expr: answer")
-    assert any("N011" in each for each in said(write(tmp_path, again)))
+    assert any("N011" in each for each in fault_lines(write(tmp_path, again)))
 
 
-def test_faults_inside_files_are_told_there(tmp_path: Path) -> None:
+def test_faults_inside_files_are_reported_in_those_files(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "templates" / "ask.jinja2").write_text("one\n{{ dice }}\n{% if x %}", "utf-8")
     (tmp_path / "schemas" / "ask.json").write_text('{\n "type": "object",\n "type" "x"}', "utf-8")
-    found = said(tmp_path)
+    found = fault_lines(tmp_path)
     assert any(each.startswith("templates/ask.jinja2:3:1: N032") for each in found)
     assert any(each.startswith("schemas/ask.json:3:") for each in found)
     (tmp_path / "templates" / "ask.jinja2").write_text("one\n two {{ dicee }}", "utf-8")
     (tmp_path / "schemas" / "ask.json").write_text('{"type": "objekt"}', "utf-8")
-    found = said(tmp_path)
+    found = fault_lines(tmp_path)
     assert (
         "templates/ask.jinja2:2:9: N037 no item, expression or earlier step has 'dicee'. Did you mean 'dice'?" in found
     )
     assert any("N007" in each for each in found)
 
 
-def test_what_stands_in_the_way_is_raised_with_all_of_it(tmp_path: Path) -> None:
+def test_the_exception_lists_every_error(tmp_path: Path) -> None:
     write(tmp_path, BASE.replace("api: {}", "").replace("chunk_size: 10", "chunk_size: 0"))
     with pytest.raises(ContractError) as refused:
         check_pipeline(tmp_path)
     assert {fault.code for fault in refused.value.faults} == {"N030", "N006"}
 
 
-def test_a_pipeline_without_a_file_is_told_how_one_looks(tmp_path: Path) -> None:
-    assert said(tmp_path) == [
+def test_a_missing_pipeline_file_is_reported_with_an_example(tmp_path: Path) -> None:
+    assert fault_lines(tmp_path) == [
         "config.yaml:1:1: N001 there is no such file. A pipeline is a folder with a config.yaml in it."
     ]
 
 
 @pytest.mark.spec("X6")
-def test_yaml_is_bounded_and_of_version_1_2(tmp_path: Path) -> None:
+def test_yaml_has_limits_and_follows_version_1_2(tmp_path: Path) -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    assert any("N003" in each for each in said(write(tmp_path / "bomb", bomb)))
-    assert any("N00" in each for each in said(write(tmp_path / "deep", "a: " + "[" * 5000)))
-    assert any("N003" in each for each in said(write(tmp_path / "large", BASE + "#" * 1_100_000)))
-    assert any("N002" in each for each in said(write(tmp_path / "tag", "a: !!python/object/apply:os.system [id]")))
+    assert any("N003" in each for each in fault_lines(write(tmp_path / "bomb", bomb)))
+    assert any("N00" in each for each in fault_lines(write(tmp_path / "deep", "a: " + "[" * 5000)))
+    assert any("N003" in each for each in fault_lines(write(tmp_path / "large", BASE + "#" * 1_100_000)))
+    assert any(
+        "N002" in each for each in fault_lines(write(tmp_path / "tag", "a: !!python/object/apply:os.system [id]"))
+    )
     write(tmp_path / "words", BASE.replace("id}", "id}\n  description: no\n  at: 1:30"))
     processing = read_config(tmp_path / "words").section("processing")
     assert (processing["description"], processing["at"]) == ("no", "1:30")
 
 
-def test_items_in_yaml_and_json_lines(tmp_path: Path) -> None:
+def test_items_may_be_yaml_or_json_lines(tmp_path: Path) -> None:
     for name, text in (
         ("items.yaml", "- {id: a}\n- {id: b}\n"),
         ("items.jsonl", '{"id": "a"}\n\n{"id": "b"}\n'),
@@ -203,23 +205,23 @@ def test_items_in_yaml_and_json_lines(tmp_path: Path) -> None:
     ):
         folder = write(tmp_path / name, BASE.replace("items.json", name))
         (folder / name).write_text(text, "utf-8")
-        assert said(folder) == []
+        assert fault_lines(folder) == []
         (folder / name).write_text("{", "utf-8")
-        assert said(folder)
+        assert fault_lines(folder)
 
 
-def test_expressions_of_processing_are_tried(tmp_path: Path) -> None:
+def test_expressions_of_processing_are_tried_out(tmp_path: Path) -> None:
     config = BASE.replace(
         "strategy: direct", "strategy: direct\n  expressions: {card: 'random.choice([1,2])', more: 'cart + 1'}"
     )
-    found = said(write(tmp_path, config))
+    found = fault_lines(write(tmp_path, config))
     assert any("N012 there is no field 'cart'. Did you mean 'card'?" in each for each in found), found
 
 
-def test_a_rule_sees_what_earlier_steps_gave(tmp_path: Path) -> None:
+def test_a_rule_sees_the_values_of_earlier_steps(tmp_path: Path) -> None:
     rules: Any = {"required": ["answer"], "rules": [{"name": "r", "expr": "dice > 0 and len(answer) > 0 and unit_id"}]}
     steps = [{"name": "roll", "scope": "expression", "expressions": {"dice": "1"}}, asking("ask", rules=rules)]
-    assert said(write_pipeline(tmp_path, steps)) == []
+    assert fault_lines(write_pipeline(tmp_path, steps)) == []
 
 
 ODD = st.one_of(
@@ -243,7 +245,7 @@ def put(value: Any, path: tuple[Any, ...], odd: Any) -> None:
 
 
 @given(st.data())
-def test_a_configuration_of_any_shape_is_linted_and_never_breaks_anything(
+def test_a_configuration_of_any_shape_is_linted_without_an_exception(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("p")

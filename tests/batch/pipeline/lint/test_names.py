@@ -18,15 +18,15 @@ TONE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def found(folder: Path) -> list[Fault]:
+def faults_of(folder: Path) -> list[Fault]:
     """The faults, each with its place."""
     faults = list(lint_pipeline(folder))
     assert all(fault.line >= 1 and fault.column >= 1 and fault.file for fault in faults)
     return faults
 
 
-def said(folder: Path) -> list[str]:
-    return [f"{fault.level} {str(fault).removeprefix(f'{folder.as_posix()}/')}" for fault in found(folder)]
+def fault_lines(folder: Path) -> list[str]:
+    return [f"{fault.level} {str(fault).removeprefix(f'{folder.as_posix()}/')}" for fault in faults_of(folder)]
 
 
 def text_at(fault: Fault) -> str:
@@ -52,16 +52,16 @@ def ruled(folder: Path, rules: Any, schema: Any = None, **more: Any) -> Path:
         {"name": "again", "scope": "fan_out", "field": "parts", "child_field": "one"},
     ],
 )
-def test_a_field_that_a_fan_out_has_consumed_is_not_there_later(tmp_path: Path, later: dict[str, Any]) -> None:
+def test_a_field_consumed_by_a_fan_out_is_missing_later(tmp_path: Path, later: dict[str, Any]) -> None:
     steps = [{"name": "split", "scope": "fan_out", "field": "parts", "child_field": "part"}, later]
-    (fault,) = found(write_pipeline(tmp_path, steps, [{"id": "a", "parts": [1, 2]}]))
+    (fault,) = faults_of(write_pipeline(tmp_path, steps, [{"id": "a", "parts": [1, 2]}]))
     assert "'parts'" in fault.message
     assert fault.hint == "Step 'split' fans it out: each unit has one item of it, as 'part'."
     assert text_at(fault).startswith(("parts", '"parts', '"len(parts'))
 
 
 @pytest.mark.spec("B15")
-def test_the_child_of_a_fan_out_and_a_field_that_is_given_again_are_there(tmp_path: Path) -> None:
+def test_the_child_of_a_fan_out_and_a_field_that_is_set_again_are_known(tmp_path: Path) -> None:
     again = {"type": "object", "properties": {"parts": {"type": "array"}}, "required": ["parts"]}
     steps = [
         {"name": "split", "scope": "fan_out", "field": "parts", "child_field": "part"},
@@ -70,23 +70,25 @@ def test_the_child_of_a_fan_out_and_a_field_that_is_given_again_are_there(tmp_pa
         {"name": "same", "scope": "fan_out", "field": "parts", "child_field": "parts"},
         asking("last", template="{{ parts }}"),
     ]
-    assert said(write_pipeline(tmp_path, steps, [{"id": "a", "parts": [1, 2]}])) == []
+    assert fault_lines(write_pipeline(tmp_path, steps, [{"id": "a", "parts": [1, 2]}])) == []
 
 
 # -- providers -----------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("B15", "B17")
-def test_a_provider_by_address_needs_one(tmp_path: Path) -> None:
-    (fault,) = found(write_pipeline(tmp_path, [asking("ask")], api={"provider": "url"}))
+def test_a_provider_by_address_needs_an_address(tmp_path: Path) -> None:
+    (fault,) = faults_of(write_pipeline(tmp_path, [asking("ask")], api={"provider": "url"}))
     assert (fault.code, fault.level, text_at(fault)[:5]) == ("N030", "error", '"url"')
-    (fault,) = found(write_pipeline(tmp_path, [{**asking("ask"), "provider": "url"}]))
+    (fault,) = faults_of(write_pipeline(tmp_path, [{**asking("ask"), "provider": "url"}]))
     assert "step 'ask'" in fault.message
     assert (
-        said(write_pipeline(tmp_path, [asking("ask")], api={"provider": "url", "base_url": "http://127.0.0.1:1/v1"}))
+        fault_lines(
+            write_pipeline(tmp_path, [asking("ask")], api={"provider": "url", "base_url": "http://127.0.0.1:1/v1"})
+        )
         == []
     )
-    (fault,) = found(write_pipeline(tmp_path, [asking("ask")], api={"provider": "url", "base_url": "127.0.0.1:1"}))
+    (fault,) = faults_of(write_pipeline(tmp_path, [asking("ask")], api={"provider": "url", "base_url": "127.0.0.1:1"}))
     assert (fault.code, text_at(fault)[:10]) == ("N006", '"127.0.0.1')
 
 
@@ -118,7 +120,7 @@ def with_items(folder: Path, name: str, text: str | bytes, **processing: Any) ->
 )
 def test_items_with_the_same_id_are_found_before_a_run(tmp_path: Path, name: str, text: str, place: str) -> None:
     folder = with_items(tmp_path, name, text)
-    (fault,) = said(folder)
+    (fault,) = fault_lines(folder)
     assert fault.startswith(f"error {place}: N033 item ")
     assert ", like item 1: names must differ in more than spaces and slashes" in fault
     with pytest.raises(ContractError, match="as item 1 does"):
@@ -129,7 +131,7 @@ def test_items_with_the_same_id_are_found_before_a_run(tmp_path: Path, name: str
 def test_ids_that_collide_only_when_joined_are_found_too(tmp_path: Path) -> None:
     where = {"strategy": "cross_product", "positions": ["x", "y"]}
     folder = with_items(tmp_path, "items.json", json.dumps({"xs": ["a", "a-b"], "ys": ["b-c", "c"]}), **where)
-    (fault,) = said(folder)
+    (fault,) = fault_lines(folder)
     assert "two units have the id 'a-b-c'" in fault
 
 
@@ -143,24 +145,24 @@ def test_ids_that_collide_only_when_joined_are_found_too(tmp_path: Path) -> None
 )
 def test_items_saved_with_a_byte_order_mark_are_read(tmp_path: Path, name: str, text: str) -> None:
     folder = with_items(tmp_path / "p", name, text.encode("utf-8-sig"))
-    assert said(folder) == []
+    assert fault_lines(folder) == []
     made = start(folder, tmp_path / "run") / "input/units.jsonl"
     assert [json.loads(line)["unit_id"] for line in made.read_text("utf-8").splitlines()] == ["a", "b"]
 
 
-def test_fields_are_those_of_the_list_that_the_key_names(tmp_path: Path) -> None:
+def test_fields_come_from_the_list_that_the_key_names(tmp_path: Path) -> None:
     """A field that only some items have is known; a field that only another list has is not."""
     lists = {"others": [{"id": "z", "colour": "red"}], "mine": [{"id": "a"}, {"id": "b", "size": 1}]}
     where = {"items": {"source": "items.json", "name_field": "id", "key": "mine"}}
     write_pipeline(tmp_path, [asking("ask", template="{{ size }} {{ colour }}")], processing=where)
     (tmp_path / "items.json").write_text(json.dumps(lists), "utf-8")
-    (fault,) = found(tmp_path)
+    (fault,) = faults_of(tmp_path)
     assert (fault.code, fault.message) == ("N037", "no item, expression or earlier step has 'colour'")
 
 
-def test_every_item_without_a_name_is_reported_where_it_stands(tmp_path: Path) -> None:
+def test_every_item_without_a_name_is_reported_at_its_position(tmp_path: Path) -> None:
     folder = with_items(tmp_path, "items.jsonl", '{"id": "a"}\n{"n": 1}\n{"n": 2}\n')
-    assert [(fault.line, fault.code) for fault in found(folder)] == [(2, "N033"), (3, "N033")]
+    assert [(fault.line, fault.code) for fault in faults_of(folder)] == [(2, "N033"), (3, "N033")]
 
 
 @pytest.mark.spec("B15")
@@ -180,10 +182,10 @@ def test_every_item_without_a_name_is_reported_where_it_stands(tmp_path: Path) -
         ("items.jsonl", '{"id": "a"}\n3\n', ["items.jsonl:2:1: N033"]),
     ],
 )
-def test_a_bad_place_of_the_items_is_reported_there(
+def test_a_wrong_path_to_the_items_is_reported_at_its_position(
     tmp_path: Path, name: str, text: str | bytes, places: Sequence[str]
 ) -> None:
-    faults = said(with_items(tmp_path, name, text))
+    faults = fault_lines(with_items(tmp_path, name, text))
     assert [fault[: len(f"error {place}")] for fault, place in zip(faults, places, strict=True)] == [
         f"error {place}" for place in places
     ]
@@ -197,7 +199,7 @@ def test_an_absurd_number_of_units_is_refused_by_lint_and_by_a_run(tmp_path: Pat
     items = [{"id": str(n)} for n in range(40)]
     folder = write_pipeline(tmp_path / "p", [asking("ask")], items, processing=more)
     number = f"{40 * 11**29:,}" if "repeat" in more else f"{335367096786357081410764800000:,}"
-    (fault,) = found(folder)
+    (fault,) = faults_of(folder)
     assert (fault.code, fault.level) == ("N033", "error")
     assert f"make {number} units; the limit is 10,000,000" in fault.message
     with pytest.raises(ContractError, match=f"make {number} units"):
@@ -224,7 +226,7 @@ def test_an_absurd_number_of_units_is_refused_by_lint_and_by_a_run(tmp_path: Pat
     ],
 )
 def test_a_value_that_the_schema_does_not_allow_is_found(tmp_path: Path, rules: Any, code: str, at: str) -> None:
-    (fault,) = [one for one in found(ruled(tmp_path, {"required": ["tone"], **rules})) if one.code != "N039"]
+    (fault,) = [one for one in faults_of(ruled(tmp_path, {"required": ["tone"], **rules})) if one.code != "N039"]
     assert fault.code == code
     assert text_at(fault).startswith(at)
 
@@ -239,27 +241,27 @@ def test_a_value_that_the_schema_does_not_allow_is_found(tmp_path: Path, rules: 
         {"rules": ["unit_id == 'hot'"]},
     ],
 )
-def test_values_that_may_come_are_no_fault(tmp_path: Path, rules: Any) -> None:
+def test_possible_values_are_not_a_fault(tmp_path: Path, rules: Any) -> None:
     assert [
-        fault for fault in found(ruled(tmp_path, {"required": ["tone"], **rules})) if fault.code in ("N040", "N006")
+        fault for fault in faults_of(ruled(tmp_path, {"required": ["tone"], **rules})) if fault.code in ("N040", "N006")
     ] == []
 
 
-def test_values_of_an_earlier_step_are_known_behind_it(tmp_path: Path) -> None:
+def test_values_of_a_step_are_known_in_later_steps(tmp_path: Path) -> None:
     later = asking("later", rules={"required": ["answer"], "rules": [{"name": "r", "expr": "tone != 'hot'"}]})
     steps = [asking("ask", TONE, rules={"required": ["tone"]}), later]
-    assert [fault.code for fault in found(write_pipeline(tmp_path, steps))] == ["N040"]
+    assert [fault.code for fault in faults_of(write_pipeline(tmp_path, steps))] == ["N040"]
     told = {"name": "set", "scope": "expression", "expressions": {"tone": "'hot'"}}
-    assert said(write_pipeline(tmp_path, [steps[0], told, later])) == []
+    assert fault_lines(write_pipeline(tmp_path, [steps[0], told, later])) == []
 
 
 # -- names ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("B8", "B15")
-def test_an_unknown_name_in_a_message_is_a_warning_at_its_place(tmp_path: Path) -> None:
+def test_an_unknown_name_in_a_message_is_a_warning_at_its_position(tmp_path: Path) -> None:
     rule = {"name": "r", "expr": "n > 1", "error": "only {n} of {pionts} for {unit_id}, {_computed}"}
-    (fault,) = [one for one in found(ruled(tmp_path, {"rules": [rule]})) if one.code == "N013"]
+    (fault,) = [one for one in faults_of(ruled(tmp_path, {"rules": [rule]})) if one.code == "N013"]
     assert (fault.level, fault.hint) == ("warning", "Did you mean 'points'?")
     assert text_at(fault).startswith("{pionts}")
 
@@ -276,7 +278,7 @@ def test_the_suggestion_for_swapped_letters_is_the_name_and_not_one_of_its_lette
         steps.append(asking("more", template="{{ pionts }}"))
     else:
         steps.append({"name": "sum", "scope": "expression", "expressions": {"all": "pionts + 1"}})
-    (fault,) = found(write_pipeline(tmp_path, steps))
+    (fault,) = faults_of(write_pipeline(tmp_path, steps))
     assert fault.hint == "Did you mean 'points'?"
 
 
@@ -296,18 +298,16 @@ def test_the_suggestion_for_swapped_letters_is_the_name_and_not_one_of_its_lette
         ("{% include 'part.jinja2' %}", "{% if %}", ["part.jinja2:1:1: N032 the template does not parse: Expected an expression, got 'end of statement block'"]),
     ],
 )  # fmt: skip
-def test_templates_that_a_template_takes_in_are_linted_too(
-    tmp_path: Path, template: str, part: str, faults: list[str]
-) -> None:
+def test_included_templates_are_linted_too(tmp_path: Path, template: str, part: str, faults: list[str]) -> None:
     folder = write_pipeline(tmp_path, [asking("ask", template=template)])
     (folder / "templates/part.jinja2").write_text(part, "utf-8")
-    told = [line.removeprefix("error ").removeprefix("templates/") for line in said(folder)]
+    told = [line.removeprefix("error ").removeprefix("templates/") for line in fault_lines(folder)]
     assert [line[: len(fault)] for line, fault in zip(told, faults, strict=True)] == faults
 
 
 def test_an_undefined_name_in_a_template_is_an_error_and_stops_a_run(tmp_path: Path) -> None:
     folder = write_pipeline(tmp_path, [asking("ask", template="One\nfor {{ idd }}")])
-    assert said(folder) == [
+    assert fault_lines(folder) == [
         "error templates/ask.jinja2:2:8: N037 no item, expression or earlier step has 'idd'. Did you mean 'id'?"
     ]
     with pytest.raises(ContractError):
@@ -322,17 +322,17 @@ def test_an_undefined_name_in_a_template_is_an_error_and_stops_a_run(tmp_path: P
         "{% for town in [1] %}{{ town }}{% endfor %}", "{{ note }}", "{{ range(3) | list }}", "{{ config.api }}",
     ],
 )  # fmt: skip
-def test_a_name_that_may_be_missing_or_comes_with_some_items_is_no_fault(tmp_path: Path, template: str) -> None:
+def test_a_name_that_is_optional_or_in_only_some_items_is_not_a_fault(tmp_path: Path, template: str) -> None:
     items = [{"id": "a"}, {"id": "b", "note": "x"}]
-    assert said(write_pipeline(tmp_path, [asking("ask", template=template)], items)) == []
+    assert fault_lines(write_pipeline(tmp_path, [asking("ask", template=template)], items)) == []
 
 
 @pytest.mark.spec("B15")
-def test_a_field_that_nothing_can_give_is_an_error_where_the_schema_is_closed(tmp_path: Path) -> None:
+def test_a_field_that_nothing_can_give_is_an_error_if_the_schema_is_closed(tmp_path: Path) -> None:
     rules = {"required": ["pionts"], "rules": [{"name": "r", "expr": "pionts > 3"}]}
-    faults = found(ruled(tmp_path, rules, {**TONE, "additionalProperties": False}))
+    faults = faults_of(ruled(tmp_path, rules, {**TONE, "additionalProperties": False}))
     assert [(fault.code, fault.level) for fault in faults] == [("N026", "error")] * 2
-    assert {fault.code for fault in found(ruled(tmp_path, rules))} == {"N013"}
+    assert {fault.code for fault in faults_of(ruled(tmp_path, rules))} == {"N013"}
 
 
 @pytest.mark.spec("B15")
@@ -348,7 +348,7 @@ def test_a_field_that_nothing_can_give_is_an_error_where_the_schema_is_closed(tm
 def test_a_schema_that_no_reply_fits_is_an_error(tmp_path: Path, schema: Any, at: str) -> None:
     folder = ruled(tmp_path, {"required": ["unit_id"]}, TONE)
     (folder / "schemas" / "ask.json").write_text(json.dumps(schema), "utf-8")
-    fault = next(one for one in found(folder) if one.code == "N007")
+    fault = next(one for one in faults_of(folder) if one.code == "N007")
     assert fault.file.endswith("schemas/ask.json")
     assert text_at(fault).startswith(at)
 
@@ -360,5 +360,5 @@ def test_a_schema_that_no_reply_fits_is_an_error(tmp_path: Path, schema: Any, at
 def test_a_bad_schema_is_reported_at_the_keyword(tmp_path: Path, part: Any, at: str) -> None:
     folder = ruled(tmp_path, {"required": ["tone"]})
     (folder / "schemas" / "ask.json").write_text(json.dumps({"properties": {"tone": part}}, indent=1), "utf-8")
-    fault = next(one for one in found(folder) if one.code == "N007")
+    fault = next(one for one in faults_of(folder) if one.code == "N007")
     assert (fault.line > 1, text_at(fault).startswith(at)) == (True, True), fault

@@ -43,7 +43,7 @@ def test_a_template_may_include_another(tmp_path: Path) -> None:
         "{{ x.nothing.more }}",
     ],
 )
-def test_nothing_leads_out_of_the_sandbox(tmp_path: Path, source: str) -> None:
+def test_nothing_escapes_from_the_sandbox(tmp_path: Path, source: str) -> None:
     folder = tmp_path / "templates"
     folder.mkdir()
     (tmp_path / "secret").write_text("secret", "utf-8")
@@ -73,19 +73,19 @@ def test_nothing_leads_out_of_the_sandbox(tmp_path: Path, source: str) -> None:
         "{% for x in text %}{{ text }}{% endfor %}",
     ],
 )
-def test_a_template_cannot_take_much_time_or_memory(tmp_path: Path, source: str) -> None:
+def test_a_template_cannot_use_much_time_or_memory(tmp_path: Path, source: str) -> None:
     with pytest.raises(PromptError):
         rendered(tmp_path, source, text="a" * 20_000)
 
 
 @pytest.mark.spec("X18")
 @given(said=st.text(alphabet=st.sampled_from("{}%#7*_'\" axcfg[]|.()-"), max_size=60))
-def test_what_a_model_wrote_is_never_a_template(tmp_path_factory: pytest.TempPathFactory, said: str) -> None:
+def test_text_written_by_a_model_is_never_a_template(tmp_path_factory: pytest.TempPathFactory, said: str) -> None:
     folder = tmp_path_factory.mktemp("t")
     assert rendered(folder, "<{{ x }}{{ y.z }}>", x=said, y={"z": said}) == f"<{said}{said}>"
 
 
-def test_an_error_has_its_line(tmp_path: Path) -> None:
+def test_an_error_names_its_line(tmp_path: Path) -> None:
     with pytest.raises(PromptError) as missing:
         rendered(tmp_path, "one\ntwo {{ three }}")
     assert (missing.value.line, "three" in str(missing.value)) == (2, True)

@@ -77,7 +77,7 @@ def created(server: ScriptedServer) -> int:
 
 @pytest.mark.spec("B17")
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "url"])
-def test_batches_give_what_realtime_gives(tmp_path: Path, provider: str) -> None:
+def test_batches_give_the_same_results_as_realtime_calls(tmp_path: Path, provider: str) -> None:
     ran, server = served(tmp_path, (), provider)
     with ScriptedServer(answer) as other:
         live = run_pipeline(write(tmp_path / "live", other.url, provider), tmp_path / "live_run")
@@ -95,7 +95,7 @@ def test_batches_give_what_realtime_gives(tmp_path: Path, provider: str) -> None
     [Batch(expired=2), Batch(missing=2), Batch(repeated=3), Batch(garbled=2), Batch(status="expired"), Batch(polls=5)],
     ids=["expired", "missing", "repeated", "garbled", "all-expired", "slow"],
 )
-def test_faults_of_a_batch_touch_only_their_own_lines(tmp_path: Path, fault: Batch, provider: str) -> None:
+def test_faults_in_a_batch_affect_only_their_own_lines(tmp_path: Path, fault: Batch, provider: str) -> None:
     ran, server = served(tmp_path, [fault, fault, Batch()], provider)
     assert len(ran.valid) == 12
     assert not ran.failed
@@ -121,7 +121,7 @@ def test_requests_that_are_sent_again_are_in_the_log_and_the_summary(tmp_path: P
     assert f"are sent again: 2 {why}" in log
 
 
-def test_what_never_comes_back_fails_after_its_tries(tmp_path: Path) -> None:
+def test_a_request_that_never_returns_fails_after_its_attempts(tmp_path: Path) -> None:
     ran, server = served(tmp_path, [Batch(missing=12)] * 20, size=20)
     assert not ran.valid
     assert {record["failure_stage"] for record in ran.failed} == {"pipeline_internal"}
@@ -134,7 +134,7 @@ def test_what_never_comes_back_fails_after_its_tries(tmp_path: Path) -> None:
     assert ran.money.calls == 0
 
 
-def test_error_lines_are_told_apart(tmp_path: Path) -> None:
+def test_error_lines_are_distinguished(tmp_path: Path) -> None:
     """A rate limit passes the next time, a bad request does not."""
     seen: set[str] = set()
 
@@ -163,7 +163,7 @@ def test_a_batch_that_the_provider_refuses_stops_the_run_with_its_reason(tmp_pat
     assert len(again.valid) == 12
 
 
-def test_an_answer_without_the_name_of_the_batch_is_told_and_the_batch_is_found(
+def test_an_answer_without_the_name_of_the_batch_is_reported_and_the_batch_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = HttpSession.json
@@ -205,7 +205,7 @@ def test_a_batch_is_not_sent_twice_when_the_answer_to_sending_it_is_lost(tmp_pat
 
 
 @pytest.mark.spec("B17", "B18")
-def test_batches_survive_a_process_that_dies_anywhere(tmp_path: Path) -> None:
+def test_batches_survive_a_crash_at_any_point(tmp_path: Path) -> None:
     for seed in range(10):
         chance = random.Random(seed)
         with ScriptedServer(answer, batches=[Batch(polls=0, expired=1, repeated=2), Batch(missing=1)]) as server:
@@ -221,7 +221,7 @@ def test_batches_survive_a_process_that_dies_anywhere(tmp_path: Path) -> None:
             assert ran.money.calls == 16 == len(results(path))
 
 
-def test_a_batch_of_another_run_is_not_taken_for_ours(tmp_path: Path) -> None:
+def test_a_batch_of_another_run_is_not_mistaken_for_ours(tmp_path: Path) -> None:
     """Anthropic stores no key: after a crash between the intent and the id, any batch of the same size may be ours."""
     with ScriptedServer(answer, batches=[Batch(polls=3), Batch(polls=3)]) as server:
         pipeline = write(tmp_path / "pipeline", server.url, "anthropic", size=12)
@@ -244,7 +244,7 @@ def test_a_batch_of_another_run_is_not_taken_for_ours(tmp_path: Path) -> None:
         assert_whole(each)
 
 
-def test_batches_under_way_are_waited_for_unless_they_are_to_be_left_behind(tmp_path: Path) -> None:
+def test_batches_in_progress_are_waited_for_unless_they_may_be_left_behind(tmp_path: Path) -> None:
     said = "3 of its batches, with 12 requests, were sent and not collected; "
     with ScriptedServer(answer, batches=[Batch(polls=3)] * 3) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
@@ -269,7 +269,7 @@ def test_batches_may_be_left_behind(tmp_path: Path) -> None:
     assert_whole(path)
 
 
-def test_more_batches_than_allowed_are_not_under_way(tmp_path: Path) -> None:
+def test_no_more_batches_than_allowed_are_in_progress(tmp_path: Path) -> None:
     most = 0
     open_now: set[str] = set()
 
@@ -300,7 +300,7 @@ def test_the_cost_cap_stops_before_a_batch_that_may_not_fit(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("B17")
-def test_the_cost_cap_counts_batches_under_way(tmp_path: Path) -> None:
+def test_the_cost_cap_counts_batches_in_progress(tmp_path: Path) -> None:
     """Each batch may cost 0.000212: four fit below the cap, even if more could run at the same time."""
     with ScriptedServer(lambda _: Say(GOOD, usage=(12, 100)), batches=[Batch(polls=3)] * 12) as server:
         pipeline = write(tmp_path / "pipeline", server.url, size=1, max_tokens=100)
@@ -365,7 +365,7 @@ class GeminiBatchesServer:
         return web.json_response({"name": row["name"], "metadata": about, "done": True, "response": inlined})
 
 
-def test_gemini_batches(tmp_path: Path) -> None:
+def test_gemini_batches_are_sent_and_read(tmp_path: Path) -> None:
     import asyncio
     import threading
 
@@ -417,7 +417,7 @@ def _line(cid: str, text: str = "", status: int = 200) -> bytes:
 
 
 @given(st.permutations([_line("a", "first"), _line("a", status=500), _line("b", status=500), _line("b", status=500)]))
-def test_a_reply_that_was_paid_for_counts_before_an_error_of_the_same_request(lines: list[bytes]) -> None:
+def test_a_paid_reply_takes_precedence_over_an_error_of_the_same_request(lines: list[bytes]) -> None:
     found, odd = sorted_out(lines, {"a", "b"})
     assert found["a"]["raw_response"] == "first"
     assert "transport" in found["b"]
@@ -432,6 +432,6 @@ ODD = [
 
 
 @given(st.lists(st.sampled_from(ODD), max_size=20), st.integers(0, 20))
-def test_lines_that_say_nothing_touch_nobody(odd: list[bytes], at: int) -> None:
+def test_lines_without_content_affect_no_unit(odd: list[bytes], at: int) -> None:
     found, _ = sorted_out([*odd[:at], _line("a", "the one"), *odd[at:]], {"a"})
     assert found["a"].get("raw_response") == "the one"

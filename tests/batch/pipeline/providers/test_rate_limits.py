@@ -43,7 +43,7 @@ def test_the_wait_doubles_once_for_each_burst(clock: Clock) -> None:
     assert waits == [0.5, 1, 2, 4, 8]
 
 
-def test_an_answer_starts_the_waits_from_the_beginning(clock: Clock) -> None:
+def test_an_answer_resets_the_waits(clock: Clock) -> None:
     gate = RateGate({})
     burst(gate, 3)
     clock.now += 1
@@ -53,14 +53,14 @@ def test_an_answer_starts_the_waits_from_the_beginning(clock: Clock) -> None:
     assert burst(gate, 3) == [0.5, 0.5, 0.5]
 
 
-def test_what_the_provider_asks_for_counts(clock: Clock) -> None:
+def test_the_wait_that_the_provider_asks_for_is_kept(clock: Clock) -> None:
     gate = RateGate({})
     assert burst(gate, 2, asked=7.0) == [7, 7]
     clock.now += 7
     assert burst(gate, 2) == [0.5, 0.5]  # an explicit wait is not doubled
 
 
-def test_nothing_but_refusals_ends_the_patience(clock: Clock) -> None:
+def test_waiting_ends_if_every_answer_is_a_refusal(clock: Clock) -> None:
     gate = RateGate({})
     assert burst(gate, 1) == [0.5]
     clock.now += PATIENCE

@@ -53,7 +53,7 @@ def ran(folder: Path, target: Path, *, batch: bool = False) -> Ran:
 
 @pytest.mark.spec("B17")
 @pytest.mark.parametrize("modes", [(False, False), (True, True), (True, False), (False, True)])
-def test_a_second_run_takes_its_replies_from_the_file(tmp_path: Path, modes: tuple[bool, bool]) -> None:
+def test_a_second_run_takes_its_replies_from_the_cache(tmp_path: Path, modes: tuple[bool, bool]) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10)), batches=()) as server:
         folder = write(tmp_path / "pipeline", server)
         first = ran(folder, tmp_path / "first", batch=modes[0])
@@ -70,7 +70,7 @@ def _plain(unit: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in timeless([unit])[0].items() if name != "_metadata"}
 
 
-def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
+def test_without_the_option_nothing_is_cached(tmp_path: Path) -> None:
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         folder = write(tmp_path / "pipeline", server)
         for name in ("first", "second"):
@@ -78,7 +78,7 @@ def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
         assert len(server.requests) == 12
 
 
-def test_only_valid_replies_are_kept(tmp_path: Path) -> None:
+def test_only_valid_replies_are_cached(tmp_path: Path) -> None:
     """A refused reply is requested again in the next run; its correction is not used as the answer to the prompt."""
 
     def script(request: Any) -> Any:
@@ -95,7 +95,7 @@ def test_only_valid_replies_are_kept(tmp_path: Path) -> None:
     assert len(second.valid) == 6
 
 
-def test_a_reply_that_the_contract_refuses_by_now_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_cached_reply_that_the_contract_now_refuses_is_requested_again(tmp_path: Path) -> None:
     strict = {"type": "object", "properties": {"answer": {"type": "string", "maxLength": 3}}, "required": ["answer"]}
     said = [GOOD]
     with ScriptedServer(lambda _: Say(said[-1])) as server:
@@ -108,7 +108,7 @@ def test_a_reply_that_the_contract_refuses_by_now_is_asked_for_again(tmp_path: P
 
 
 @pytest.mark.parametrize("change", ["model", "temperature", "prompt"])
-def test_another_request_is_another_reply(tmp_path: Path, change: str) -> None:
+def test_a_different_request_gets_its_own_reply(tmp_path: Path, change: str) -> None:
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         folder = write(tmp_path / "pipeline", server)
         ran(folder, tmp_path / "first")
@@ -124,7 +124,7 @@ def test_another_request_is_another_reply(tmp_path: Path, change: str) -> None:
         assert len(server.requests) == 12
 
 
-def test_repetitions_get_replies_of_their_own(tmp_path: Path) -> None:
+def test_repetitions_get_separate_replies(tmp_path: Path) -> None:
     template = asking("ask", template="Roll a die.")
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         api = {"provider": "openai", "model": "m", "base_url": f"{server.url}/v1"}
@@ -137,7 +137,7 @@ def test_repetitions_get_replies_of_their_own(tmp_path: Path) -> None:
         assert len(server.requests) == 4
 
 
-def test_a_damaged_entry_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_requested_again(tmp_path: Path) -> None:
     import sqlite3
 
     with ScriptedServer(lambda _: Say(GOOD)) as server:
@@ -159,7 +159,7 @@ def test_no_key_is_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert b"sk-very-secret" not in b"".join(file.read_bytes() for file in tmp_path.glob("replies.db*"))
 
 
-def test_the_end_says_how_many_came_from_the_cache(run: Run, tmp_path: Path) -> None:
+def test_the_summary_counts_the_replies_from_the_cache(run: Run, tmp_path: Path) -> None:
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         write(tmp_path / "pipeline", server)
         assert run("run", "pipeline", "--run-dir", "a", "--cache", "c.db").code == 0
@@ -179,7 +179,7 @@ def test_a_cache_that_cannot_be_opened_is_a_clear_error(run: Run, tmp_path: Path
 
 @pytest.mark.spec("B18")
 @pytest.mark.parametrize("at", [4, 9, 14, 20])
-def test_a_run_that_dies_resumes_and_nothing_is_asked_again(tmp_path: Path, at: int) -> None:
+def test_a_run_that_crashes_resumes_and_asks_nothing_again(tmp_path: Path, at: int) -> None:
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         folder = write(tmp_path / "pipeline", server)
         ran(folder, tmp_path / "first")
@@ -194,7 +194,7 @@ def test_a_run_that_dies_resumes_and_nothing_is_asked_again(tmp_path: Path, at: 
 @pytest.mark.spec("B18")
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("at", range(3, 60, 4))
-def test_a_run_that_dies_with_half_of_its_replies_in_the_file_keeps_the_other_half(
+def test_a_run_that_crashes_with_half_of_its_replies_cached_keeps_the_other_half(
     tmp_path: Path, at: int, *, batch: bool
 ) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10)), batches=()) as server:

@@ -30,7 +30,7 @@ def pipeline(tmp_path: Path) -> Path:
     return write_pipeline(tmp_path / "p", steps, replies=replies, api=PRICES)
 
 
-def test_a_unit_counts_once_for_all_its_steps(tmp_path: Path) -> None:
+def test_a_unit_is_counted_once_for_all_its_steps(tmp_path: Path) -> None:
     steps = [asking("one", SCHEMA, "1 {{ unit_id }}", LOW), asking("two", SCHEMA, "2 {{ unit_id }}", LOW)]
     replies = [*reply("one", "*", '{"n": "1",}'), *reply("two", "*", '{"n": "2"}'), *reply("two", "c", '{"n": "none"}')]
     pipeline = write_pipeline(tmp_path / "p", steps, replies=replies)
@@ -47,7 +47,7 @@ def test_a_unit_counts_once_for_all_its_steps(tmp_path: Path) -> None:
     assert ("a", "chunk_000 two", "valid") in shown
 
 
-def test_findings_are_told_by_step_field_and_rule_and_steps_with_their_cost(pipeline: Path, tmp_path: Path) -> None:
+def test_findings_are_reported_by_step_field_and_rule_and_steps_with_their_cost(pipeline: Path, tmp_path: Path) -> None:
     data = collect_run(run_pipeline(pipeline, tmp_path / "run").path)
     paths = {(row["step"], row["key"]): (row["failed"], row["warned"]) for row in data["paths"]}
     assert paths == {("one", "$.n"): (0, 3), ("two", "$.n"): (2, 2)}
@@ -65,7 +65,7 @@ def test_findings_are_told_by_step_field_and_rule_and_steps_with_their_cost(pipe
     assert data["notes"] == []
 
 
-def test_a_run_that_is_not_over_is_shown_as_far_as_it_is(pipeline: Path, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_shown_as_far_as_it_is(pipeline: Path, tmp_path: Path) -> None:
     path = start(pipeline, tmp_path / "run")
     data = collect_run(path)
     assert data["notes"][0].startswith("This run is not started: ")
@@ -78,7 +78,7 @@ def test_a_run_that_is_not_over_is_shown_as_far_as_it_is(pipeline: Path, tmp_pat
         owned.close()
 
 
-def test_a_run_that_was_stopped_is_shown_with_what_it_finished(pipeline: Path, tmp_path: Path) -> None:
+def test_a_stopped_run_is_shown_with_what_it_finished(pipeline: Path, tmp_path: Path) -> None:
     stopped = run_pipeline(pipeline, tmp_path / "run", PipelineOptions(workers=1, max_cost=0.05))
     assert stopped.result.code == 3
     data = collect_run(stopped.path)
@@ -89,7 +89,7 @@ def test_a_run_that_was_stopped_is_shown_with_what_it_finished(pipeline: Path, t
     assert report_run(stopped.path).is_file()
 
 
-def test_the_cost_is_that_of_every_call_also_in_chunks_that_are_not_through_a_step(tmp_path: Path) -> None:
+def test_the_cost_includes_every_call_also_in_chunks_that_have_not_finished_a_step(tmp_path: Path) -> None:
     """A process that was killed: one reply is recorded, one request was sent and its reply is lost."""
     path = start(write_pipeline(tmp_path / "p", [asking("one", SCHEMA)], api=PRICES), tmp_path / "run")
     owned = OwnedRun.open(path)
@@ -119,7 +119,7 @@ def test_the_cost_is_that_of_every_call_also_in_chunks_that_are_not_through_a_st
         ("one_validated.jsonl", '"fixes":[', '"fixes":[7,null],"was":[', 3),
     ],
 )
-def test_records_that_were_changed_are_left_out_and_counted(
+def test_changed_records_are_left_out_and_counted(
     pipeline: Path, tmp_path: Path, file: str, before: str, after: str, lost: int
 ) -> None:
     path = run_pipeline(pipeline, tmp_path / "run").path
@@ -135,7 +135,7 @@ def test_records_that_were_changed_are_left_out_and_counted(
 
 
 @pytest.mark.needs("browser")
-def test_the_page_of_a_run_is_clicked_through(pipeline: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_run_works_by_click(pipeline: Path, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     page = report_run(run_pipeline(pipeline, tmp_path / "run").path)

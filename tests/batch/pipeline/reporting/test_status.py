@@ -44,7 +44,7 @@ class Held:
 
 
 @pytest.mark.spec("B20")
-def test_a_chunk_in_the_middle_of_a_step_counts(tmp_path: Path) -> None:
+def test_a_chunk_in_the_middle_of_a_step_is_counted(tmp_path: Path) -> None:
     """Nothing is in the journal yet, but six units and their cost are known."""
     seen: list[Live] = []
     with ScriptedServer(Held(6)) as server:
@@ -78,7 +78,7 @@ def test_a_chunk_in_the_middle_of_a_step_counts(tmp_path: Path) -> None:
     assert stopped["valid"] + stopped["failed"] + stopped["pending"] == 12
 
 
-def test_what_an_earlier_owner_wrote_is_not_taken_for_the_present(tmp_path: Path) -> None:
+def test_data_of_an_earlier_owner_is_not_shown_as_current(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows), tmp_path / "run")
     run = OwnedRun.open(path)
@@ -94,7 +94,7 @@ def test_what_an_earlier_owner_wrote_is_not_taken_for_the_present(tmp_path: Path
     assert (path / MANIFEST).exists()
 
 
-def test_a_step_that_was_done_since_is_not_counted_twice(tmp_path: Path) -> None:
+def test_a_step_finished_in_the_meantime_is_not_counted_twice(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows), tmp_path / "run")
     go(path)
@@ -103,7 +103,7 @@ def test_a_step_that_was_done_since_is_not_counted_twice(tmp_path: Path) -> None
     assert status(run.state, {"open": opened})["valid"] == 3
 
 
-def test_the_cap_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
+def test_the_cap_of_a_run_is_stored_with_it(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows), tmp_path / "run")
     go(path, PipelineOptions(max_cost=2.5))
@@ -111,7 +111,7 @@ def test_the_cap_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
     assert [row["cap"] for row in lines(path / JOURNAL) if row["kind"] == "began"] == [2.5]
 
 
-def test_a_price_that_is_not_known_is_never_zero(tmp_path: Path) -> None:
+def test_an_unknown_price_is_never_zero(tmp_path: Path) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(5, 5))) as server:
         path = start(write(tmp_path / "p", server.url, prices={}), tmp_path / "run")
         go(path)
@@ -122,7 +122,7 @@ def test_a_price_that_is_not_known_is_never_zero(tmp_path: Path) -> None:
 ROW: dict[str, Any] = {"step": "a", "scope": "chunk", "valid": 0, "failed": 0, "retried": 0, "pending": 10}
 
 
-def test_forecasts() -> None:
+def test_time_and_cost_are_forecast() -> None:
     half = {**ROW, "valid": 5, "pending": 5, "money": {"usd": 1.0, "unpriced": 0}}
     then = {**ROW, "step": "b", "pending": 5, "money": {"usd": 0.0, "unpriced": 0}}
     assert progress([half, then]) == (5, 20)

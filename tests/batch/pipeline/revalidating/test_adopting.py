@@ -121,7 +121,7 @@ def everything_valid(path: Path) -> set[str]:
 
 
 @pytest.mark.spec("B14")
-def test_what_is_refused_now_is_valid_nowhere_and_nothing_of_it_is_lost(folder: Path) -> None:
+def test_a_unit_that_is_refused_now_is_valid_nowhere_and_loses_no_data(folder: Path) -> None:
     ran = run_pipeline(written(folder / "p"), folder / "run", disk=NoSync())
     assert len(ran.valid) == 27
     before = sum(file.stat().st_size for file in ran.path.glob("chunks/*/*_results.jsonl"))
@@ -151,7 +151,7 @@ def test_what_is_refused_now_is_valid_nowhere_and_nothing_of_it_is_lost(folder: 
 
 
 @pytest.mark.spec("B14")
-def test_what_passes_now_resumes_and_what_has_another_value_is_made_again(folder: Path) -> None:
+def test_units_that_pass_now_resume_and_units_with_another_value_are_made_again(folder: Path) -> None:
     ran = run_pipeline(written(folder / "p", most=3, longest=5), folder / "run", disk=NoSync())
     assert ran.ids[0] == ["c__fan001"]
     again = written(folder / "p", most=4, longest=50, bonus=100)
@@ -186,7 +186,7 @@ def test_new_warnings_are_counted_and_nothing_else_changes(folder: Path) -> None
 
 
 @pytest.mark.spec("B14", "B12")
-def test_a_retry_of_a_unit_that_an_earlier_step_refuses_now_goes_with_it(folder: Path) -> None:
+def test_a_retry_is_withdrawn_if_an_earlier_step_now_refuses_its_unit(folder: Path) -> None:
     ran = run_pipeline(written(folder / "p"), folder / "run", disk=NoSync())
     owned = OwnedRun.open(ran.path, NoSync())
     assert retry(owned, attempts=5).units == 2  # h in take, e__fan002 in judge
@@ -200,7 +200,7 @@ def test_a_retry_of_a_unit_that_an_earlier_step_refuses_now_goes_with_it(folder:
 
 
 @pytest.mark.spec("B14")
-def test_a_run_in_the_middle_is_adopted_too(folder: Path) -> None:
+def test_an_unfinished_run_is_adopted_too(folder: Path) -> None:
     path = start(written(folder / "p"), folder / "run", NoSync())
     with pytest.raises(Crash):
         go(path, PipelineOptions(workers=3), disk=BreakingDisk(90, 1))
@@ -212,7 +212,7 @@ def test_a_run_in_the_middle_is_adopted_too(folder: Path) -> None:
 
 
 @pytest.mark.spec("B14")
-def test_compressed_results_agree_too_and_scripts_run_again(folder: Path) -> None:
+def test_compressed_results_agree_and_scripts_run_again(folder: Path) -> None:
     def pipeline(longest: int) -> Path:
         schema = {**ANSWER, "properties": {"answer": {"type": "string", "maxLength": longest}}}
         rows = [*reply("ask", "a", '{"answer": "a long answer"}'), *reply("ask", "*", '{"answer": "ok"}')]
@@ -248,9 +248,7 @@ class Dying(Counting):
 
 @pytest.mark.spec("B14", "B18")
 @pytest.mark.parametrize("retried", [False, True])
-def test_a_reply_that_passes_now_decides_in_the_middle_of_a_step_though_others_came_after_it(
-    folder: Path, *, retried: bool
-) -> None:
+def test_a_reply_that_passes_now_counts_although_later_replies_followed_it(folder: Path, *, retried: bool) -> None:
     """Everything that needs the deciding reply finds it last: `verify`, the report, exports."""
     rows = [
         *reply("ask", "a", *["never"] * retried, '{"answer": "a long answer"}', '{"answer": "ok"}'),
@@ -306,7 +304,7 @@ def test_staged_files_that_cannot_be_deleted_are_not_put_in_place_again(
 
 
 @pytest.mark.spec("B12", "B14")
-def test_a_unit_without_a_prompt_is_asked_about_once_the_template_is_corrected(folder: Path) -> None:
+def test_a_unit_without_a_prompt_is_asked_when_the_template_is_corrected(folder: Path) -> None:
     items = [{"id": "a", "x": 1}, {"id": "b"}, {"id": "c", "x": 2}]
     rows = [*reply("ask", "*", GOOD), *reply("ask", "b", "no", GOOD)]
 
@@ -330,7 +328,7 @@ def test_a_unit_without_a_prompt_is_asked_about_once_the_template_is_corrected(f
     assert_whole(ran.path)
 
 
-def test_what_a_killed_retry_left_in_a_folder_is_not_taken_for_a_part_of_the_next(folder: Path) -> None:
+def test_files_left_by_a_killed_retry_are_not_part_of_the_next_one(folder: Path) -> None:
     rows = [*reply("ask", "a", "no", "no", "no"), *reply("ask", "*", GOOD)]
     path = run_pipeline(write_pipeline(folder / "p", [asking("ask")], replies=rows), folder / "run").path
     left = path / "chunks/retry_000"
@@ -375,7 +373,7 @@ def _most_memory(folder: Path, units: int) -> int:
     return most
 
 
-def test_all_refused_is_a_failed_run(folder: Path) -> None:
+def test_a_run_with_every_unit_refused_has_failed(folder: Path) -> None:
     ran = run_pipeline(written(folder / "p"), folder / "run", disk=NoSync())
     apply(ran.path, written(folder / "p", longest=1))
     found = RunDir.look(ran.path).state
@@ -388,7 +386,7 @@ def test_all_refused_is_a_failed_run(folder: Path) -> None:
 
 
 @pytest.mark.spec("B14", "X46")
-def test_adopting_that_dies_at_any_step_is_done_or_not_done(folder: Path) -> None:
+def test_adopting_that_crashes_at_any_step_is_done_completely_or_not_at_all(folder: Path) -> None:
     old = written(folder / "old")
     done = run_pipeline(old, folder / "done", disk=NoSync())
     new = written(folder / "new", most=4, longest=20, bonus=1)
@@ -490,7 +488,7 @@ class History:
 
 @pytest.mark.spec("B14", "B18", "X46")
 @pytest.mark.timeout(14_400 if SOAK else 600)
-def test_kills_full_disks_retries_and_new_pipelines_in_any_order(folder: Path) -> None:
+def test_a_run_survives_kills_full_disks_retries_and_new_pipelines_in_any_order(folder: Path) -> None:
     for seed in range(SEEDS):
         history = History(folder / str(seed), seed)
         for number in range(6):
@@ -535,7 +533,7 @@ def test_verify_sees_refused_units_that_are_still_published(folder: Path) -> Non
 
 @pytest.mark.spec("B14")
 @pytest.mark.parametrize("name", ["validated.jsonl", "failures.jsonl"])
-def test_results_that_are_not_what_the_chunks_hold_are_found_and_gathered_again(folder: Path, name: str) -> None:
+def test_results_that_differ_from_the_chunks_are_found_and_written_again(folder: Path, name: str) -> None:
     ran = run_pipeline(written(folder / "p"), folder / "run", disk=NoSync())
     gathered = (ran.path / name).read_bytes()
     (ran.path / name).write_bytes(gathered.partition(b"\n")[2])

@@ -34,7 +34,7 @@ def test_a_torn_tail_is_cut_off_and_nothing_else(
 
 
 @given(st.lists(RECORD, min_size=1, max_size=6), st.data())
-def test_cut_anywhere_the_lines_before_are_all_there(
+def test_a_file_cut_anywhere_keeps_all_complete_lines(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, object]], data: st.DataObject
 ) -> None:
     file = tmp_path_factory.mktemp("d") / "x.jsonl"
@@ -47,7 +47,7 @@ def test_cut_anywhere_the_lines_before_are_all_there(
     assert len(kept) >= whole[:at].count(b"\n")
 
 
-def test_zeros_that_a_power_cut_leaves_are_torn_too(tmp_path: Path) -> None:
+def test_zeros_left_by_a_power_cut_are_a_torn_tail_too(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_bytes(line({"a": 1}) + b"\0" * 100 + b"\n" + b"\0" * 5)
     Disk().mend(file)
@@ -55,7 +55,7 @@ def test_zeros_that_a_power_cut_leaves_are_torn_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("X46")
-def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_exists_completely_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes(b"old")
     for at in range(1, 8):
@@ -82,7 +82,7 @@ class Full(Disk):
 
 
 @pytest.mark.spec("X46")
-def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_partial_line(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     appender = Appender(file, Full(30))
     appender.append(line({"a": 1}))
@@ -97,7 +97,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers(-(2**63), 2**63) | st.text(max_size=9), min_size=1))
-def test_a_sealed_record_comes_back_and_a_changed_one_does_not(record: dict[str, object]) -> None:
+def test_a_sealed_record_is_accepted_and_a_changed_one_is_not(record: dict[str, object]) -> None:
     raw = sealed(record)
     assert unsealed(raw) == record
     for at in range(0, len(raw) - 1, 3):

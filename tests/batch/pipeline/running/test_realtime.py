@@ -64,7 +64,7 @@ def served(tmp_path: Path, script: Any, provider: str = "openai", **api: Any) ->
 
 @pytest.mark.spec("B17")
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "url"])
-def test_every_provider_is_asked_in_its_own_words(tmp_path: Path, provider: str) -> None:
+def test_every_provider_gets_requests_in_its_own_format(tmp_path: Path, provider: str) -> None:
     ran, server = served(tmp_path, lambda _: Say(GOOD, usage=(100, 10)), provider)
     assert len(ran.valid) == 20
     assert ran.money.calls == 20 == len(server.requests)
@@ -72,7 +72,7 @@ def test_every_provider_is_asked_in_its_own_words(tmp_path: Path, provider: str)
     assert ran.money.lost == 0
 
 
-def test_a_storm_of_429s_is_waited_out_and_counts_against_nobody(tmp_path: Path) -> None:
+def test_many_429s_are_waited_out_and_do_not_count_as_attempts(tmp_path: Path) -> None:
     seen: list[int] = []
 
     def script(_: Request) -> Any:
@@ -91,7 +91,7 @@ def test_a_storm_of_429s_is_waited_out_and_counts_against_nobody(tmp_path: Path)
     [Fail(503, "overloaded"), Raw("<html>500</html>", 500, "text/html"), Cut(Say(GOOD), 0.5), Reset(), Raw("{", 200)],
     ids=["503", "html", "cut", "reset", "half-json"],
 )
-def test_a_failing_transport_is_tried_again_for_that_unit_alone(tmp_path: Path, fault: Any) -> None:
+def test_a_transport_failure_is_retried_only_for_its_unit(tmp_path: Path, fault: Any) -> None:
     failed: set[str] = set()
 
     def script(request: Request) -> Any:
@@ -137,7 +137,7 @@ def test_empty_and_invalid_replies_count_together(tmp_path: Path, replies: list[
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-def test_a_key_that_the_provider_repeats_is_not_kept(
+def test_a_key_that_the_provider_repeats_is_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     key = "Zq7.hush+hush/42=kX9"
@@ -157,7 +157,7 @@ def test_a_key_that_the_provider_repeats_is_not_kept(
             assert quote(key, safe="") not in text, file
 
 
-def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: Path) -> None:
+def test_a_unit_whose_calls_never_get_through_fails_and_can_be_retried(tmp_path: Path) -> None:
     down = [True]
 
     def script(request: Request) -> Any:
@@ -181,7 +181,7 @@ def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: P
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, "invalid_api_key"), (403, ""), (429, "insufficient_quota")])
-def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, status: int, code: str) -> None:
+def test_a_refused_key_stops_the_run_immediately(tmp_path: Path, status: int, code: str) -> None:
     with ScriptedServer(lambda _: Fail(status, "no more", code)) as server:
         ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
         assert len(server.requests) <= 8
@@ -204,7 +204,7 @@ def test_an_outage_pauses_the_run_and_fails_no_unit(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.spec("B17")
-def test_the_cost_cap_is_kept_and_the_run_goes_on_with_a_higher_one(tmp_path: Path) -> None:
+def test_the_cost_cap_is_kept_and_the_run_resumes_with_a_higher_one(tmp_path: Path) -> None:
     each = (100 * 2 + 10 * 4) / 1e6
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
         pipeline = write(tmp_path / "pipeline", server.url, max_tokens=10)
@@ -219,7 +219,7 @@ def test_the_cost_cap_is_kept_and_the_run_goes_on_with_a_higher_one(tmp_path: Pa
     assert again.money.usd == pytest.approx(20 * each)
 
 
-def test_money_that_is_recorded_and_not_yet_booked_counts_against_the_cap(tmp_path: Path) -> None:
+def test_recorded_costs_that_are_not_booked_yet_count_against_the_cap(tmp_path: Path) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
         for _ in range(3):
@@ -297,7 +297,7 @@ def test_rate_limits_are_kept_against_a_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B20")
-def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_is_paused_from_outside_and_resumes(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.1}}
     items = [{"id": str(n)} for n in range(200)]  # ten seconds of work, if it is not paused
@@ -345,7 +345,7 @@ def test_a_run_that_is_still_starting_can_be_paused(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.spec("X47")
-def test_an_owner_whose_lock_file_is_taken_away_stops_before_it_writes(tmp_path: Path) -> None:
+def test_an_owner_whose_lock_file_is_removed_stops_before_it_writes(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
     first = OwnedRun.open(path)
@@ -363,7 +363,7 @@ def test_an_owner_whose_lock_file_is_taken_away_stops_before_it_writes(tmp_path:
 
 
 @pytest.mark.spec("X47")
-def test_what_an_overtaken_owner_still_wrote_does_not_count(tmp_path: Path) -> None:
+def test_later_writes_of_a_replaced_owner_do_not_count(tmp_path: Path) -> None:
     from trueup.batch.pipeline.rundir.journal import JOURNAL, now, sealed
 
     rows = reply("ask", "*", GOOD)
@@ -375,7 +375,7 @@ def test_what_an_overtaken_owner_still_wrote_does_not_count(tmp_path: Path) -> N
     assert RunDir.look(path).state.status == ran.result.status == "done"
 
 
-def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
+def test_only_one_of_two_processes_started_together_owns_the_run(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
     ended: list[Any] = []
@@ -403,7 +403,7 @@ def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
     assert_whole(path)
 
 
-def test_a_stale_number_of_a_process_bars_nobody(tmp_path: Path) -> None:
+def test_a_stale_process_id_blocks_no_other_process(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
     (path / "orchestrator.pid").write_text(f"{os.getpid()}\n", "ascii")
@@ -413,7 +413,7 @@ def test_a_stale_number_of_a_process_bars_nobody(tmp_path: Path) -> None:
     assert len(go(path).valid) == 20
 
 
-def test_calls_under_way_when_a_run_is_cut_are_told_as_lost(tmp_path: Path) -> None:
+def test_calls_in_progress_when_a_run_is_killed_are_reported_as_lost(tmp_path: Path) -> None:
     """Their cost cannot be known; their number can."""
     from trueup.batch.pipeline.rundir.disk import Disk
 
@@ -475,7 +475,7 @@ def test_a_full_disk_pauses_the_run_and_loses_nothing(tmp_path: Path, small_disk
     assert_whole(path)
 
 
-def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_that_never_return_do_not_delay_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.batch.pipeline.running.realtime._GRACE", 0.1)
     monkeypatch.setattr("trueup.batch.pipeline.running.realtime._TICK", 0.1)
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 3600}}  # this test cannot wait for one
@@ -505,7 +505,7 @@ def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, *
     assert_whole(ran.path)
 
 
-def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path) -> None:
+def test_rejected_calls_are_not_counted_as_lost(tmp_path: Path) -> None:
     """A run that is stopped during a storm and continues: the refused calls were answered, and cost nothing."""
     seen: list[int] = []
 
@@ -525,7 +525,7 @@ def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path)
 
 
 @pytest.mark.spec("B20")
-def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
+def test_the_reason_for_waiting_is_reported_immediately(tmp_path: Path) -> None:
     said: list[str] = []
     script: list[Any] = [Fail(429, "slow down", retry_after=0.01), *[Say(GOOD)] * 20]
     with ScriptedServer(script) as server:
@@ -546,7 +546,7 @@ def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B17")
-def test_the_cost_cap_waits_for_calls_under_way_and_keeps_what_they_bring(
+def test_the_cost_cap_waits_for_calls_in_progress_and_keeps_their_replies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trueup.batch.pipeline.running.realtime._GRACE", 0.0)
@@ -563,7 +563,7 @@ def test_the_cost_cap_waits_for_calls_under_way_and_keeps_what_they_bring(
 
 
 @pytest.mark.spec("B17")
-def test_a_guess_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Path) -> None:
+def test_an_estimate_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Path) -> None:
     """If all money left is reserved for unfinished calls, they are awaited first; then their cost is known."""
     with ScriptedServer(lambda _: Say(GOOD, usage=(1, 1))) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=1000), tmp_path / "run")
@@ -574,7 +574,7 @@ def test_a_guess_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Pa
 
 @pytest.mark.spec("B10", "B18")
 @pytest.mark.parametrize("workers", [1, 4])
-def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Path, workers: int) -> None:
+def test_a_stopped_run_has_its_failures_so_far_and_consistent_counts(tmp_path: Path, workers: int) -> None:
     """Chunks in the middle of a step count too: in the file, in the table and in the manifest."""
 
     def script(request: Request) -> Any:

@@ -26,7 +26,7 @@ SLOW = (
 )
 
 
-def gone(pid: int) -> bool:
+def has_ended(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -36,7 +36,7 @@ def gone(pid: int) -> bool:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("where", ["step", "post"])
-def test_a_signal_ends_a_script_and_the_run_goes_on_later(tmp_path: Path, where: str, how: signal.Signals) -> None:
+def test_a_signal_ends_a_script_and_the_run_resumes_later(tmp_path: Path, where: str, how: signal.Signals) -> None:
     steps: list[dict[str, Any]] = [{"name": "one", "scope": "expression", "expressions": {"x": "1"}}]
     post = [{"name": "slow", "script": "slow.py"}, {"name": "next", "script": "next.py", "output": "next.txt"}]
     if where == "step":
@@ -50,7 +50,7 @@ def test_a_signal_ends_a_script_and_the_run_goes_on_later(tmp_path: Path, where:
         wait_for(lambda: (path / "here").exists() or run.poll() is not None, "the script never starts")
         run.send_signal(how)
         assert run.wait(60) == 130
-    assert gone(int((path / "here").read_text("utf-8")))
+    assert has_ended(int((path / "here").read_text("utf-8")))
     state = RunDir.look(path).state
     assert (state.status, state.reason) == ("paused", "interrupted; run it again to resume")
     assert not (path / "next.txt").exists()
@@ -111,7 +111,7 @@ def slow_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Cou
     return start(pipeline, tmp_path / "run"), Counting(rows, delay=0.02)
 
 
-def test_replies_that_the_disk_does_not_keep_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_that_cannot_be_written_to_disk_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, provider = slow_run(tmp_path, monkeypatch)
     ran = go(path, PipelineOptions(workers=2), disk=Forgetful(), provider=provider)
     assert (ran.result.status, ran.result.code) == ("paused", 3)
@@ -123,7 +123,7 @@ def test_replies_that_the_disk_does_not_keep_stop_the_run(tmp_path: Path, monkey
     assert_whole(path)
 
 
-def test_a_screen_that_breaks_stops_the_run_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_display_stops_the_run_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, provider = slow_run(tmp_path, monkeypatch)
     shown: list[Any] = []
 

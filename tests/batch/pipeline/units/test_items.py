@@ -30,11 +30,11 @@ def test_permutations_are_without_replacement_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
-def test_more_units_may_be_asked_for_than_any_machine_counts(repeat: int) -> None:
+def test_very_large_numbers_of_units_can_be_requested(repeat: int) -> None:
     assert len(ids({"strategy": "direct", "repeat": repeat}, ["a", "b"], 10**30)) == 2 * repeat
 
 
-def test_an_item_that_is_a_bare_name_has_nothing_else() -> None:
+def test_an_item_that_is_a_bare_name_has_no_other_fields() -> None:
     assert list(make_units({"strategy": "direct"}, ["a b", "c"])) == [
         {"unit_id": "a_b", "name": "a b"}, {"unit_id": "c", "name": "c"},
     ]  # fmt: skip
@@ -80,14 +80,14 @@ def test_direct_units_are_their_items_and_repetitions_are_interleaved() -> None:
         ({"strategy": "direct"}, [{"id": "x" * 5000}], "5,000 characters"),
     ],
 )
-def test_what_cannot_become_units_is_refused_with_its_reason(processing: Any, data: Any, message: str) -> None:
+def test_items_that_cannot_become_units_are_refused_with_a_reason(processing: Any, data: Any, message: str) -> None:
     with pytest.raises(ItemsError) as refused:
         list(make_units(processing, data))
     assert message in str(refused.value)
 
 
 @pytest.mark.spec("B16")
-def test_seeds_are_those_of_the_format() -> None:
+def test_seeds_follow_the_format() -> None:
     assert base_seed("start_at_5") == 1148893718
     assert base_seed("the_pro") == 1523599025
     assert step_seed({"unit_id": "a"}, "walk") == base_seed("awalk")
@@ -95,7 +95,7 @@ def test_seeds_are_those_of_the_format() -> None:
 
 
 @given(st.integers(0, 2**31), st.lists(st.integers(), min_size=3, max_size=9))
-def test_dice_are_those_of_cpython(seed: int, items: list[int]) -> None:
+def test_dice_give_the_same_numbers_as_cpython(seed: int, items: list[int]) -> None:
     dice, plain = Dice(seed), random.Random(seed)
     assert dice.choice(items) == plain.choice(items)
     assert dice.randint(1, 6) == plain.randint(1, 6)
@@ -119,13 +119,13 @@ def test_dice_are_those_of_cpython(seed: int, items: list[int]) -> None:
         ({"strategy": "direct", "unit_limit": "many"}, ["a"], "unit_limit must be a whole number"),
     ],
 )  # fmt: skip
-def test_more_units_than_anybody_wants_are_refused_before_one_is_made(processing: Any, data: Any, message: str) -> None:
+def test_too_many_units_are_refused_before_one_is_made(processing: Any, data: Any, message: str) -> None:
     with pytest.raises(ItemsError) as refused:
         make_units(processing, data)
     assert message in str(refused.value)
 
 
 @pytest.mark.spec("B16")
-def test_the_limit_can_be_raised_and_does_not_count_units_that_nobody_asks_for() -> None:
+def test_the_limit_can_be_raised_and_counts_only_requested_units() -> None:
     assert len(ids({"strategy": "direct", "repeat": 11**29}, ["a", "b"], 3)) == 3
     assert len(ids({"strategy": "direct", "unit_limit": 3, "repeat": 3}, ["a"])) == 3

@@ -23,7 +23,7 @@ def ids(found: Any) -> list[str]:
 
 
 @given(st.integers(0, 60), st.integers(1, 70), st.integers(0, 5))
-def test_a_sample_has_the_size_that_was_asked_for_and_keeps_the_order(number: int, size: int, seed: int) -> None:
+def test_a_sample_has_the_requested_size_and_keeps_the_order(number: int, size: int, seed: int) -> None:
     rows = units(number)
     found = ids(sampled(lambda: rows, size, seed=seed))
     assert len(found) == min(number, size)
@@ -39,7 +39,7 @@ def test_every_unit_is_as_likely_as_any_other() -> None:
 
 
 @given(st.lists(st.sampled_from("abcde"), min_size=1, max_size=80), st.integers(1, 90))
-def test_a_stratified_sample_holds_every_value_in_proportion(kinds: list[str], size: int) -> None:
+def test_a_stratified_sample_contains_every_value_in_proportion(kinds: list[str], size: int) -> None:
     rows = [{"unit_id": f"u{n}", "kind": kind} for n, kind in enumerate(kinds)]
     counts = Counter(kinds)
     if len(counts) > size:
@@ -54,7 +54,7 @@ def test_a_stratified_sample_holds_every_value_in_proportion(kinds: list[str], s
         assert all(abs(found[kind] - 1 - (number - 1) * rest) < 1 for kind, number in counts.items())
 
 
-def test_a_field_may_be_inside_another_and_must_be_there() -> None:
+def test_a_field_may_be_nested_and_must_exist() -> None:
     rows = units(10)
     assert Counter(unit["about"]["size"] for unit in sampled(lambda: rows, 4, by="about.size")) == {0: 2, 1: 2}
     with pytest.raises(BadSample, match="to sample by"):
@@ -62,7 +62,7 @@ def test_a_field_may_be_inside_another_and_must_be_there() -> None:
 
 
 @pytest.mark.spec("B16")
-def test_a_run_of_a_sample_has_units_with_the_ids_of_the_whole(tmp_path: Path) -> None:
+def test_the_units_of_a_sample_keep_the_ids_of_the_full_run(tmp_path: Path) -> None:
     items = [{"id": f"i{n}", "kind": "rare" if n == 31 else "common"} for n in range(40)]
     folder = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, reply("ask", "i1", GOOD))
     whole = {unit["unit_id"]: unit for unit in _units(start(folder, tmp_path / "whole"))}

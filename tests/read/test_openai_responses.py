@@ -11,7 +11,7 @@ def response(*output: dict[str, Any], status: str = "completed", **more: Any) ->
     return {"id": "resp_7", "object": "response", "status": status, "model": "tiny-2", "output": list(output), **more}
 
 
-def says(text: str, **more: Any) -> dict[str, Any]:
+def message_item(text: str, **more: Any) -> dict[str, Any]:
     return {
         "type": "message",
         "role": "assistant",
@@ -30,10 +30,10 @@ CALL = {
 }
 
 
-def test_text_reasoning_and_counts() -> None:
+def test_text_reasoning_and_counts_are_read() -> None:
     source = response(
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Short thought"}], "content": None},
-        says("Nine."),
+        message_item("Nine."),
         usage={
             "input_tokens": 8,
             "output_tokens": 4,
@@ -61,16 +61,18 @@ def test_calls_are_answered_by_their_call_id() -> None:
 
 
 def test_the_final_answer_is_the_text() -> None:
-    reply = read(response(says("Looking it up.", phase="commentary"), says("Rain.", phase="final_answer"))).reply
+    reply = read(
+        response(message_item("Looking it up.", phase="commentary"), message_item("Rain.", phase="final_answer"))
+    ).reply
     assert reply.text == "Rain."
 
 
-def test_commentary_is_the_text_where_nothing_else_is_said() -> None:
-    reply = read(response(says("Looking it up.", phase="commentary"), CALL)).reply
+def test_commentary_is_the_text_if_there_is_no_other() -> None:
+    reply = read(response(message_item("Looking it up.", phase="commentary"), CALL)).reply
     assert reply.text == "Looking it up."
 
 
-def test_a_refusal() -> None:
+def test_a_refusal_is_read() -> None:
     source = response({"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]})
     reply = read(source).reply
     assert (reply.finish, reply.refusal) == ("refusal", "No.")
@@ -79,8 +81,8 @@ def test_a_refusal() -> None:
 @pytest.mark.parametrize(
     ("reason", "finish"), [("max_output_tokens", "length"), ("content_filter", "filter"), ("max_messages", "error")]
 )
-def test_incomplete_responses(reason: str, finish: str) -> None:
-    reading = read(response(says("Half"), status="incomplete", incomplete_details={"reason": reason}))
+def test_incomplete_responses_are_cut_off(reason: str, finish: str) -> None:
+    reading = read(response(message_item("Half"), status="incomplete", incomplete_details={"reason": reason}))
     assert (reading.reply.finish, reading.reply.text, reading.findings) == (finish, "Half", ())
 
 
@@ -91,37 +93,37 @@ def test_a_failed_response_is_a_transport_failure() -> None:
 
 
 @pytest.mark.parametrize("status", ["in_progress", "queued", "cancelled"])
-def test_an_unfinished_response_is_cut(status: str) -> None:
-    assert [f.code for f in read(response(says("Ha"), status=status)).findings] == ["R003"]
+def test_an_unfinished_response_is_cut_off(status: str) -> None:
+    assert [f.code for f in read(response(message_item("Ha"), status=status)).findings] == ["R003"]
 
 
-def test_tools_of_the_provider_are_no_calls_but_outputs() -> None:
+def test_tools_of_the_provider_are_outputs_and_not_calls() -> None:
     reply = read(
         response(
             {"type": "web_search_call", "id": "ws", "status": "completed"},
             {"type": "mcp_list_tools", "tools": []},
             {"type": "mcp_call", "name": "lookup", "arguments": "{}", "output": "3"},
-            says("Found it."),
+            message_item("Found it."),
         )
     ).reply
     assert reply.calls == ()
     assert [(t.outputs, t.after) for t in reply.messages] == [(2, "Found it.")]
 
 
-def test_a_list_of_items_since_the_user_spoke() -> None:
+def test_a_list_of_items_after_the_users_message_is_read() -> None:
     items = [
-        says("old"),
+        message_item("old"),
         {"role": "user", "content": "and now?"},
         CALL,
         {"type": "function_call_output", "call_id": "call_1", "output": "4 °C"},
-        says("Cold."),
+        message_item("Cold."),
     ]
     reply = read(items).reply
     assert reply.text == "Cold."
     assert [(c.name, c.answered) for c in reply.calls] == [("forecast", True)]
 
 
-def test_other_bodies_of_the_same_api_are_no_replies() -> None:
+def test_other_bodies_of_the_same_api_are_not_replies() -> None:
     assert read({"object": "response.input_tokens", "input_tokens": 8}).findings[0].code == "R001"
     compaction = {"object": "response.compaction", "output": [{"type": "message", "role": "user", "content": []}]}
     assert read(compaction).findings[0].code == "R001"

@@ -1,4 +1,4 @@
-"""The line to upstreams: answers in any cut, strictly read; connections that are kept, shared, limited and let go."""
+"""Connections to upstreams: answers are read strictly in any division; connections are kept, shared, limited and closed."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.gateway.test_pieces import cut
+from tests.gateway.test_small_parts import cut
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client import pool as pools
 from trueup.gateway.client.link import BrokenResponse, Closed, CutOff, GarbledResponse, Link
@@ -74,7 +74,7 @@ async def _whole(link: Link) -> bytes:
 
 
 @given(st.sampled_from([LONG, CHUNKED]), st.lists(st.integers(0, 200), max_size=8))
-def test_an_answer_is_the_same_in_any_cut(answer: bytes, places: list[int]) -> None:
+def test_an_answer_is_the_same_however_it_is_split(answer: bytes, places: list[int]) -> None:
     link, wire, body = asyncio.run(fed(cut(answer, places)))
     assert body == BODY
     assert link.status == 200
@@ -85,7 +85,7 @@ def test_an_answer_is_the_same_in_any_cut(answer: bytes, places: list[int]) -> N
 
 @pytest.mark.spec("X36")
 @given(st.sampled_from([LONG, CHUNKED]), st.data())
-def test_an_answer_that_ends_before_its_end_is_none(answer: bytes, data: st.DataObject) -> None:
+def test_an_incomplete_answer_is_an_error(answer: bytes, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(answer) - 1))
     with pytest.raises(CutOff if end >= answer.index(b"\r\n\r\n") + 4 else Closed):
         asyncio.run(fed([answer[:end]], ends=True))
@@ -112,12 +112,12 @@ def test_a_body_without_a_length_ends_with_its_connection() -> None:
         b"SSH-2.0-OpenSSH\r\n",
     ],
 )
-def test_what_is_no_answer_is_cut_off(answer: bytes) -> None:
+def test_bytes_that_are_not_an_answer_are_cut_off(answer: bytes) -> None:
     with pytest.raises(GarbledResponse):
         asyncio.run(fed([answer]))
 
 
-def test_answers_before_the_answer_are_passed_over() -> None:
+def test_interim_answers_are_skipped() -> None:
     early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nSet-Cookie: a=b\r\n\r\n"
     link, _, body = asyncio.run(fed([early + LONG]))
     assert (link.status, body) == (200, BODY)
@@ -127,7 +127,7 @@ def test_answers_before_the_answer_are_passed_over() -> None:
 @pytest.mark.spec("X30")
 @pytest.mark.parametrize("more", [LONG, b"x", b"HTTP/1.1 200 OK\r\n"])
 @pytest.mark.parametrize("apart", [False, True])
-def test_bytes_behind_an_answer_end_the_connection_and_not_the_answer(more: bytes, apart: bool) -> None:
+def test_bytes_after_an_answer_end_the_connection_and_not_the_answer(more: bytes, apart: bool) -> None:
     async def run() -> None:
         link, wire, body = await fed([LONG] if apart else [LONG + more])
         assert body == BODY
@@ -140,7 +140,7 @@ def test_bytes_behind_an_answer_end_the_connection_and_not_the_answer(more: byte
 
 
 @pytest.mark.spec("X34")
-def test_what_nobody_reads_waits_in_the_socket() -> None:
+def test_unread_bytes_wait_in_the_socket() -> None:
     async def run() -> None:
         link, wire = Link(asyncio.get_running_loop(), ""), Wire()
         link.connection_made(wire)
@@ -206,25 +206,27 @@ async def until(done: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def got(line: UpstreamConnections, upstream: Upstream, given: dict[str, str] | None = None) -> UpstreamResponse:
+async def send_and_read(
+    line: UpstreamConnections, upstream: Upstream, given: dict[str, str] | None = None
+) -> UpstreamResponse:
     reply = await line.send(upstream, "/v1/chat/completions", b"{}", given or {})
     assert await reply.read() == BODY
     reply.close()
     return reply
 
 
-def test_a_connection_is_kept_and_used_again() -> None:
+def test_a_connection_is_kept_and_reused() -> None:
     async def run() -> None:
         peer = Peer()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}/base/", private=True)
             line = UpstreamConnections({"main": upstream}, 1000)
             for _ in range(5):
-                await got(line, upstream)
+                await send_and_read(line, upstream)
             assert peer.connections == 1
             peer.writers[0].close()  # the other side lets go of it
             await until(lambda: line._pool._aside[line._origins["main"]][0].lost)
-            await got(line, upstream)
+            await send_and_read(line, upstream)
             assert peer.connections == 2
             await line.close()
 
@@ -232,28 +234,28 @@ def test_a_connection_is_kept_and_used_again() -> None:
 
 
 @pytest.mark.parametrize("answer", [CLOSED, LONG.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), LONG + b"more"])
-def test_a_connection_that_ends_or_says_more_is_not_used_again(answer: bytes) -> None:
+def test_a_connection_that_is_closed_or_sends_more_is_not_reused(answer: bytes) -> None:
     async def run() -> None:
         peer = Peer(answer, stays=b"more" in answer)
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = UpstreamConnections({"main": upstream}, 1000)
             for _ in range(3):
-                await got(line, upstream)
+                await send_and_read(line, upstream)
             assert peer.connections == 3
             await line.close()
 
     asyncio.run(run())
 
 
-def test_no_more_connections_than_allowed_and_everybody_gets_one_in_the_end() -> None:
+def test_connections_are_limited_and_every_request_finally_gets_one() -> None:
     async def run() -> None:
         peer = Peer()
         peer.gate.clear()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = UpstreamConnections({"main": upstream}, 1000, connections=2)
-            tasks = [asyncio.ensure_future(got(line, upstream)) for _ in range(8)]
+            tasks = [asyncio.ensure_future(send_and_read(line, upstream)) for _ in range(8)]
             await until(lambda: len(peer.heads) == 2)
             tasks.pop(4).cancel()  # a request that is cancelled while it waits takes no turn
             await asyncio.sleep(0)
@@ -268,27 +270,27 @@ def test_no_more_connections_than_allowed_and_everybody_gets_one_in_the_end() ->
 
 
 @pytest.mark.spec("X35")
-def test_who_is_cancelled_leaves_no_connection_behind() -> None:
+def test_a_cancelled_request_leaves_no_connection_behind() -> None:
     async def run() -> None:
         peer = Peer()
         peer.gate.clear()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = UpstreamConnections({"main": upstream}, 1000, connections=1)
-            task = asyncio.ensure_future(got(line, upstream))
+            task = asyncio.ensure_future(send_and_read(line, upstream))
             await until(lambda: bool(peer.heads))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             peer.gate.set()
-            await got(line, upstream)
+            await send_and_read(line, upstream)
             assert peer.connections == 2, "the first was cut: its answer is nobody's"
             await line.close()
 
     asyncio.run(run())
 
 
-def test_connections_that_nobody_uses_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_ASIDE", 0.05)
 
     async def run() -> None:
@@ -296,7 +298,7 @@ def test_connections_that_nobody_uses_are_closed(monkeypatch: pytest.MonkeyPatch
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = UpstreamConnections({"main": upstream}, 1000)
-            await got(line, upstream)
+            await send_and_read(line, upstream)
             reader_gone = asyncio.ensure_future(peer.writers[0].wait_closed())
             await asyncio.wait_for(reader_gone, 5)
             assert not line._pool._aside
@@ -305,7 +307,7 @@ def test_connections_that_nobody_uses_are_closed(monkeypatch: pytest.MonkeyPatch
     asyncio.run(run())
 
 
-def test_the_next_address_is_tried_where_one_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_address_is_tried_if_one_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         peer = Peer()
         async with peer.open() as port:
@@ -357,7 +359,7 @@ def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 @pytest.mark.spec("X29")
-def test_a_certificate_must_be_known_and_of_the_name_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_certificate_must_be_trusted_and_match_the_host_name(tmp_path: Path) -> None:
     certificate, secret = _certificate(tmp_path, "localhost")
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(certificate, secret)
@@ -371,7 +373,7 @@ def test_a_certificate_must_be_known_and_of_the_name_that_was_asked_for(tmp_path
             with pytest.raises(TransportFailure, match="its certificate is refused: self-signed"):
                 await line.send(named, "/v1/models", None, {})
             line._pool._context(Tls()).load_verify_locations(certificate)
-            await got(line, named)
+            await send_and_read(line, named)
             assert peer.heads[-1].startswith(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost:%d\r\n" % port)
             with pytest.raises(TransportFailure, match="its certificate is refused: IP address mismatch"):
                 await line.send(by_number, "/v1/models", None, {})
@@ -380,7 +382,7 @@ def test_a_certificate_must_be_known_and_of_the_name_that_was_asked_for(tmp_path
     asyncio.run(run())
 
 
-def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
+def test_the_head_of_a_request_has_only_the_necessary_headers() -> None:
     async def run() -> None:
         peer = Peer()
         async with peer.open() as port:
@@ -388,7 +390,7 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
                 "main", f"http://ada:p%40ss@127.0.0.1:{port}/über/", headers={"X-Org": "ours"}, private=True
             )
             line = UpstreamConnections({"main": upstream}, 1000)
-            await got(line, upstream, {"accept": "application/json", "cookie": "a=b", "openai-beta": "x=1"})
+            await send_and_read(line, upstream, {"accept": "application/json", "cookie": "a=b", "openai-beta": "x=1"})
             lines = peer.heads[0].decode().split("\r\n")
             assert lines[0] == "POST /%C3%BCber//v1/chat/completions HTTP/1.1"
             assert sorted(lines[1:-2]) == [
@@ -403,7 +405,7 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
     asyncio.run(run())
 
 
-def test_a_line_that_breaks_is_told_without_its_address() -> None:
+def test_a_broken_connection_is_reported_without_its_address() -> None:
     async def run() -> None:
         upstream = Upstream("main", "http://127.0.0.1:9", key="sk-secret-0123456789", private=True)
         line = UpstreamConnections({"main": upstream}, 1000)
@@ -416,7 +418,7 @@ def test_a_line_that_breaks_is_told_without_its_address() -> None:
     assert issubclass(BrokenResponse, OSError)
 
 
-def test_heads_with_long_headers_are_not_kept() -> None:
+def test_heads_with_long_headers_are_not_cached() -> None:
     upstream = Upstream("main", "http://127.0.0.1:9", private=True)
     line = UpstreamConnections({"main": upstream}, 1000)
     for n in range(200):

@@ -85,7 +85,9 @@ def replies_shown(path: Path) -> dict[str, int]:
 
 
 @pytest.mark.spec("B20")
-def test_a_run_amid_its_calls_shows_the_replies_that_came_and_no_others(tmp_path: Path, server: ScriptedServer) -> None:
+def test_a_run_in_the_middle_of_its_calls_shows_only_the_replies_that_arrived(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
     path = start(write(tmp_path / "p", server.url), tmp_path / "run")
     with running(path) as process:
         wait_for(lambda: held(path))
@@ -209,7 +211,7 @@ def test_a_run_deleted_while_it_is_shown_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ask_results.jsonl", "units.jsonl", "ask_validated.jsonl", "ask_failures.jsonl"])
-def test_damaged_files_of_a_chunk_are_passed_over(tmp_path: Path, name: str) -> None:
+def test_damaged_files_of_a_chunk_are_skipped(tmp_path: Path, name: str) -> None:
     with ScriptedServer([Say(GOOD), Say("no"), *[Say(GOOD)] * 9]) as server:
         path = start(write(tmp_path / "p", server.url, retry={"max_attempts": 1}), tmp_path / "run")
         go(path)
@@ -225,7 +227,7 @@ def test_damaged_files_of_a_chunk_are_passed_over(tmp_path: Path, name: str) -> 
     drive(app, steps)
 
 
-def test_a_run_is_written_while_it_is_shown(tmp_path: Path) -> None:
+def test_a_run_can_be_shown_while_it_is_written(tmp_path: Path) -> None:
     """The screens stay open from the first call of a run to its end, and then show that it has ended."""
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.01}}
     rows = [{"step": "ask", "unit_id": "*", "raw_response": GOOD}]
@@ -251,7 +253,7 @@ def test_a_run_is_written_while_it_is_shown(tmp_path: Path) -> None:
     drive(app, steps)
 
 
-def test_lines_that_record_a_call_are_told_from_replies() -> None:
+def test_lines_that_record_a_call_are_distinguished_from_replies() -> None:
     markers: list[dict[str, Any]] = [
         {"unit_id": "a", "call": 0, "sent": True},
         {"unit_id": "a", "call": 0, "refused": "rate"},
@@ -278,7 +280,7 @@ def test_recorded_results_of_a_run_with_refused_calls_can_be_replayed(tmp_path: 
     assert len(go(start(again, tmp_path / "second")).valid) == 5
 
 
-def test_what_is_read_when_the_screens_close_is_dropped(tmp_path: Path) -> None:
+def test_results_of_reading_are_dropped_when_the_screens_close(tmp_path: Path) -> None:
     """A read that ends after its screen has lost its widgets shows nothing, and raises nothing."""
     path = start(write(tmp_path / "p", "http://127.0.0.1:1"), tmp_path / "runs" / "run")
     app = RunsApp(path)

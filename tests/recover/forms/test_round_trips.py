@@ -144,20 +144,20 @@ def comes_back(record: dict[str, Any], reply: str) -> None:
 
 
 @given(records(WORDS + ODD), st.sampled_from(AROUND), st.sampled_from(["", "  "]))
-def test_yaml_comes_back(record: dict[str, Any], around: str, inner: str) -> None:
+def test_written_yaml_is_read_back(record: dict[str, Any], around: str, inner: str) -> None:
     comes_back(record, around.replace("{}", "\n".join(yaml(record, "", inner)), 1))
 
 
 @given(records(WORDS + ODD), st.sampled_from(AROUND))
-def test_xml_comes_back(record: dict[str, Any], around: str) -> None:
+def test_written_xml_is_read_back(record: dict[str, Any], around: str) -> None:
     comes_back(record, around.replace("{}", xml(record, "record"), 1))
 
 
 @given(records(WORDS), st.sampled_from(["{}", "Sure! Here it is:\n\n{}", "```markdown\n{}\n```"]))
-def test_headings_come_back(record: dict[str, Any], around: str) -> None:
+def test_written_headings_are_read_back(record: dict[str, Any], around: str) -> None:
     comes_back(record, around.replace("{}", markdown(record, "heading"), 1))
 
 
 @given(records(WORDS), st.sampled_from(AROUND))
-def test_bold_keys_come_back(record: dict[str, Any], around: str) -> None:
+def test_written_bold_keys_are_read_back(record: dict[str, Any], around: str) -> None:
     comes_back(record, around.replace("{}", markdown(record, "bold"), 1))

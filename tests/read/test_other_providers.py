@@ -1,4 +1,4 @@
-"""Ollama, llama.cpp, Cohere, Mistral's conversations, GlueLLM, and shapes that are like those of others."""
+"""Ollama, llama.cpp, Cohere, Mistral's conversations, GlueLLM, and shapes that are easily confused."""
 
 import copy
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from trueup.read.reader import read
 
 
 @pytest.mark.spec("T2")
-def test_ollama_chat() -> None:
+def test_ollama_chat_is_read() -> None:
     source = {
         "model": "tiny",
         "created_at": "2026-01-01T00:00:00Z",
@@ -32,12 +32,12 @@ def test_ollama_chat() -> None:
     assert reply.usage == {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12}
 
 
-def test_ollama_generate() -> None:
+def test_ollama_generate_is_read() -> None:
     reply = read({"model": "tiny", "response": "Four", "thinking": "2+2", "done": True, "done_reason": "length"}).reply
     assert (reply.text, reply.reasoning, reply.finish) == ("Four", "2+2", "length")
 
 
-def test_ollama_that_is_not_done_is_cut() -> None:
+def test_an_unfinished_ollama_reply_is_cut_off() -> None:
     assert [f.code for f in read({"message": {"content": "Fo"}, "done": False}).findings] == ["R003"]
 
 
@@ -50,12 +50,12 @@ def test_ollama_that_is_not_done_is_cut() -> None:
         ({"stopped_limit": True, "tokens_predicted": 4}, "length"),
     ],
 )
-def test_llama_cpp_native(more: dict[str, Any], finish: str) -> None:
+def test_the_native_format_of_llama_cpp_is_read(more: dict[str, Any], finish: str) -> None:
     reply = read({"content": " a cat", "stop": True, "tokens_evaluated": 5, "tokens_predicted": 2, **more}).reply
     assert (reply.text, reply.finish, reply.provider) == (" a cat", finish, "llama.cpp")
 
 
-def test_cohere() -> None:
+def test_cohere_is_read() -> None:
     source = {
         "id": "c1",
         "finish_reason": "TOOL_CALL",
@@ -84,13 +84,13 @@ def test_cohere() -> None:
 @pytest.mark.parametrize(
     ("reason", "finish"), [("COMPLETE", "stop"), ("STOP_SEQUENCE", "stop"), ("MAX_TOKENS", "length")]
 )
-def test_cohere_endings(reason: str, finish: str) -> None:
+def test_endings_of_cohere_are_read(reason: str, finish: str) -> None:
     content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Cold."}]
     reply = read({"id": "c", "finish_reason": reason, "message": {"role": "assistant", "content": content}}).reply
     assert (reply.text, reply.reasoning, reply.finish) == ("Cold.", "Hm.", finish)
 
 
-def test_cohere_errors_and_the_first_version() -> None:
+def test_cohere_errors_and_the_first_version_are_read() -> None:
     reading = read({"id": "c", "finish_reason": "ERROR", "message": {"role": "assistant", "content": []}})
     assert [f.code for f in reading.findings] == ["R002"]
     old = {"text": "Cold.", "generation_id": "g", "finish_reason": "COMPLETE", "chat_history": []}
@@ -99,7 +99,7 @@ def test_cohere_errors_and_the_first_version() -> None:
     assert read(old).reply.calls[0].args == {"city": "Oslo"}
 
 
-def test_mistral_conversations() -> None:
+def test_mistral_conversations_are_read() -> None:
     source = {
         "object": "conversation.response",
         "outputs": [
@@ -115,7 +115,7 @@ def test_mistral_conversations() -> None:
     assert reply.messages[0].outputs == 1
 
 
-def test_gluellm_results() -> None:
+def test_gluellm_results_are_read() -> None:
     source = {
         "final_response": "The adapter is up.",
         "tool_calls_made": 1,
@@ -139,7 +139,7 @@ def test_gluellm_results() -> None:
         assert reply.usage == {"input_tokens": 5, "output_tokens": 4, "total_tokens": 9}
 
 
-def test_a_mock_with_the_two_attributes_of_the_source_system() -> None:
+def test_a_mock_with_content_and_tool_calls_is_read() -> None:
     response = MagicMock()
     response.final_response = "I looked."
     response.tool_calls = [{"name": "ping_dns", "arguments": "{}"}]
@@ -163,7 +163,7 @@ FORECAST = {"id": "c1", "type": "function", "function": {"name": "forecast", "ar
     ],
     ids=["dashscope", "llama", "opentelemetry", "haystack", "mcp", "realtime"],
 )  # fmt: skip
-def test_shapes_that_are_like_another(source: dict[str, Any], finish: str) -> None:
+def test_similar_shapes_are_distinguished(source: dict[str, Any], finish: str) -> None:
     before = copy.deepcopy(source)
     reading = read(source)
     reply = reading.reply
@@ -173,7 +173,7 @@ def test_shapes_that_are_like_another(source: dict[str, Any], finish: str) -> No
 
 
 @pytest.mark.spec("Q10")
-def test_the_text_of_shapes_that_are_like_another_and_how_it_ends() -> None:
+def test_similar_shapes_have_their_text_and_ending() -> None:
     text = {"output": {"text": "Rain.", "finish_reason": "length"}, "usage": {}, "request_id": "r"}
     assert (read(text).reply.text, read(text).reply.finish) == ("Rain.", "length")
     sampled = {"role": "assistant", "content": {"type": "text", "text": "Ra"}, "model": "m", "stopReason": "maxTokens"}

@@ -22,7 +22,7 @@ def cut(data: Any, places: list[int]) -> list[Any]:
 
 @pytest.mark.spec("X26")
 @given(st.lists(st.binary(max_size=40), max_size=6), st.lists(st.integers(0, 300), max_size=8))
-def test_one_event_in_is_one_event_out_in_any_cut(payloads: list[bytes], places: list[int]) -> None:
+def test_each_event_is_read_once_however_the_stream_is_split(payloads: list[bytes], places: list[int]) -> None:
     stream = b"".join(written(data, "delta") for data in payloads)
     reader = Reader()
     events = [event for piece in cut(stream, places) for event in reader.feed(piece)] + reader.end()
@@ -31,7 +31,7 @@ def test_one_event_in_is_one_event_out_in_any_cut(payloads: list[bytes], places:
     assert b"".join(event.raw for event in events) == stream
 
 
-def test_events_of_other_line_ends_comments_and_a_last_one_without_its_blank_line() -> None:
+def test_events_may_have_other_line_endings_comments_and_no_final_blank_line() -> None:
     reader = Reader()
     events = reader.feed(b": hello\r\n\r\nevent: a\r\ndata: 1\r\ndata: 2\r\n\r\nid: 7\rdata:3\r\r") + reader.feed(
         b"data: end"
@@ -46,14 +46,14 @@ def test_events_of_other_line_ends_comments_and_a_last_one_without_its_blank_lin
 
 @pytest.mark.spec("X26", "X36")
 @pytest.mark.parametrize("half", [b"d", b"data", b"data:", b"data: ", b"event: ping"])
-def test_the_beginning_of_an_event_that_never_came_is_none(half: bytes) -> None:
+def test_an_unfinished_event_is_dropped(half: bytes) -> None:
     reader = Reader()
     assert [event.data for event in reader.feed(b"data: {}\n\n" + half)] == [b"{}"]
     assert reader.end() == []
 
 
 @pytest.mark.spec("X34")
-def test_a_bomb_is_refused_long_before_it_is_open() -> None:
+def test_a_decompression_bomb_is_refused_early() -> None:
     bomb = gzip.compress(b"\0" * 50_000_000)
     inflater = Inflater("gzip", 1_000_000)
     with pytest.raises(TooLarge, match="more than 1,000,000 bytes"):
@@ -66,13 +66,13 @@ def test_a_bomb_is_refused_long_before_it_is_open() -> None:
 
 
 @given(st.binary(max_size=3000), st.lists(st.integers(0, 3000), max_size=6))
-def test_inflating_in_any_cut_gives_the_whole(data: bytes, places: list[int]) -> None:
+def test_inflating_gives_the_same_bytes_however_the_input_is_split(data: bytes, places: list[int]) -> None:
     inflater = Inflater("gzip", 3000)
     assert b"".join(inflater.feed(piece) for piece in cut(gzip.compress(data), places)) == data
     assert inflater.whole
 
 
-def test_metrics_are_bounded_and_escaped() -> None:
+def test_metrics_are_limited_and_escaped() -> None:
     metrics = Metrics()
     for n in range(300):
         metrics.count("trueup_attempts_total", model=f'm{n}"\n')
@@ -91,7 +91,7 @@ KEYS = (b"sk-canary-0123", b"sk-can", b"anary-01", b"aab", b"aaab")
     st.lists(st.sampled_from([*KEYS, b"sk-", b"a", b"ab", b"sk-canary-012", b"words", b"[", b"key]"]), max_size=12),
     st.lists(st.integers(0, 120), max_size=10),
 )
-def test_keys_are_removed_from_a_body_in_any_cut(parts: list[bytes], places: list[int]) -> None:
+def test_keys_are_removed_from_a_body_however_it_is_split(parts: list[bytes], places: list[int]) -> None:
     from trueup.gateway.client.upstream import Veil
 
     whole = b"".join(parts)

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions and those that speak like it: strict, lax, refused, cut off, filtered, failed."""
+"""OpenAI Chat Completions and servers with the same API: strict, lax, refused, cut off, filtered, failed."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def function(name: str, arguments: Any, call_id: str = "call_1") -> dict[str, An
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def test_a_plain_answer() -> None:
+def test_a_plain_answer_is_read() -> None:
     counts = {
         "prompt_tokens": 11,
         "completion_tokens": 5,
@@ -89,7 +89,7 @@ def test_parallel_calls_keep_their_arguments_verbatim() -> None:
         ('{"a": NaN}', None, "malformed"),
     ],
 )
-def test_arguments_of_every_kind(given: Any, args: dict[str, Any] | None, error: str) -> None:
+def test_arguments_of_every_kind_are_read(given: Any, args: dict[str, Any] | None, error: str) -> None:
     (call,) = reply({"content": None, "tool_calls": [function("f", given)]}, "tool_calls").calls
     assert call.args == args
     assert error in call.parse_error
@@ -98,7 +98,7 @@ def test_arguments_of_every_kind(given: Any, args: dict[str, Any] | None, error:
         assert call.raw_args == given
 
 
-def test_arguments_that_are_missing_are_none_at_all() -> None:
+def test_missing_arguments_are_empty() -> None:
     (call,) = reply({"tool_calls": [{"function": {"name": "ping"}}]}, "tool_calls").calls
     assert (call.args, call.raw_args, call.id, call.parse_error) == ({}, "", "", "")
 
@@ -115,7 +115,7 @@ def test_an_escaped_quote_does_not_hide_a_repeated_key() -> None:
     assert call.args == {"a": '"'}
 
 
-def test_custom_tools_take_text() -> None:
+def test_custom_tools_have_text_as_input() -> None:
     item = {"id": "call_9", "type": "custom", "custom": {"name": "sql", "input": "select {"}}
     (call,) = reply({"content": None, "tool_calls": [item]}, "tool_calls").calls
     assert (call.kind, call.name, call.raw_args, call.args, call.parse_error) == ("custom", "sql", "select {", None, "")
@@ -127,17 +127,17 @@ def test_the_legacy_function_call_counts() -> None:
     assert found.finish == "tool"
 
 
-def test_an_empty_legacy_call_beside_an_answer_is_none() -> None:
+def test_an_empty_legacy_call_next_to_an_answer_is_not_a_call() -> None:
     found = reply({"content": "4", "function_call": {"name": "", "arguments": ""}, "tool_calls": []})
     assert found.calls == ()
     assert found.finish == "stop"
 
 
-def test_calls_beside_stop_end_with_a_call() -> None:
+def test_calls_with_a_stop_ending_end_with_a_call() -> None:
     assert reply({"content": "", "tool_calls": [function("f", "{}")]}, "stop").finish == "tool"
 
 
-def test_content_as_a_list() -> None:
+def test_content_may_be_a_list() -> None:
     found = reply({"content": [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]})
     assert found.text == "one two"
     blocks = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "so"}]
@@ -157,16 +157,16 @@ def test_content_as_a_list() -> None:
         {"reasoning": "because", "reasoning_content": "because"},
     ],
 )
-def test_reasoning_under_every_name(extra: dict[str, Any]) -> None:
+def test_reasoning_is_read_under_every_name(extra: dict[str, Any]) -> None:
     found = reply({"content": "yes", **extra})
     assert (found.text, found.reasoning) == ("yes", "because")
 
 
-def test_content_that_a_lax_server_has_parsed_already() -> None:
+def test_content_that_a_server_has_already_parsed_is_read() -> None:
     assert reply({"content": {"name": "Ada"}}).text == '{"name":"Ada"}'
 
 
-def test_a_refusal() -> None:
+def test_a_refusal_is_read() -> None:
     found = reply({"content": None, "refusal": "I would rather not."})
     assert (found.finish, found.refusal, found.text) == ("refusal", "I would rather not.", "")
 
@@ -178,21 +178,21 @@ def test_a_truncated_call_stays_truncated() -> None:
     assert found.calls[0].args is None
 
 
-def test_filtered_content() -> None:
+def test_filtered_content_is_reported() -> None:
     found = reply({"content": None}, "content_filter", prompt_filter_results=[])
     assert (found.finish, found.text) == ("filter", "")
 
 
-def test_a_message_that_is_null() -> None:
+def test_a_null_message_is_reported() -> None:
     source = {"object": "chat.completion", "choices": [{"message": None, "finish_reason": "content_filter"}]}
     assert read(source).reply.finish == "filter"
 
 
-def test_spoken_answers_are_read_by_their_transcript() -> None:
+def test_audio_answers_are_read_by_their_transcript() -> None:
     assert reply({"content": None, "audio": {"id": "a", "transcript": "Good morning"}}).text == "Good morning"
 
 
-def test_text_completions() -> None:
+def test_text_completions_are_read() -> None:
     reading = read({"object": "text_completion", "choices": [{"text": " a cat", "finish_reason": "length"}]})
     assert (reading.reply.text, reading.reply.finish) == (" a cat", "length")
 
@@ -210,7 +210,7 @@ def test_extensions_of_servers_do_no_harm() -> None:
     assert (found.reply.text, found.reply.calls, found.findings) == ("ok", (), ())
 
 
-def test_an_error_inside_a_choice_keeps_what_had_arrived() -> None:
+def test_an_error_inside_a_choice_keeps_the_text_that_had_arrived() -> None:
     source = body({"content": "Half an ans"}, "error")
     source["choices"][0]["error"] = {"code": 502, "message": "Upstream closed"}
     reading = read(source)
@@ -228,7 +228,7 @@ def test_a_finish_reason_of_error_alone_is_a_failure() -> None:
     assert [f.code for f in read(body({"content": ""}, "error")).findings] == ["R002"]
 
 
-def test_no_choices_is_no_answer() -> None:
+def test_a_body_without_choices_has_no_answer() -> None:
     assert [f.code for f in read({"object": "chat.completion", "choices": []}).findings] == ["R004"]
     failed = read({"object": "chat.completion", "choices": [], "error": {"message": "Down", "code": 503}})
     assert [f.code for f in failed.findings] == ["R002"]
@@ -240,7 +240,7 @@ def test_an_unknown_ending_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("claimed", [-1, 10**13, 10**400, 1e300, True, "9", None])
-def test_a_count_that_cannot_be_is_none(claimed: Any) -> None:
+def test_an_impossible_count_is_none(claimed: Any) -> None:
     usage = {"prompt_tokens": claimed, "completion_tokens": 5, "total_tokens": 14}
     found = reply({"content": "hi"}, usage=usage)
     assert found.usage == {"output_tokens": 5, "total_tokens": 14}

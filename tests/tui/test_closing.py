@@ -92,7 +92,7 @@ def test_a_command_that_changes_the_run_finishes_its_work_after_the_screens_were
     wait_for(lambda: not is_alive(long.parent))
 
 
-def test_what_is_under_way_is_shown_and_its_end_is_told_on_any_screen(long: Path) -> None:
+def test_work_in_progress_is_shown_and_its_end_is_reported_on_any_screen(long: Path) -> None:
     app = RunsApp(long.parent)
 
     async def steps(pilot: Any) -> None:
@@ -111,7 +111,7 @@ def test_what_is_under_way_is_shown_and_its_end_is_told_on_any_screen(long: Path
     drive(app, steps)
 
 
-def test_a_judgement_that_nobody_waits_for_any_more_asks_nothing(long: Path) -> None:
+def test_a_judgement_that_is_no_longer_awaited_asks_nothing(long: Path) -> None:
     app = RunsApp(long.parent)
 
     async def steps(pilot: Any) -> None:
@@ -172,7 +172,7 @@ def test_the_units_of_a_run_that_has_ended_are_shown_as_they_ended(tmp_path: Pat
     drive(app, steps)
 
 
-def test_the_unit_that_is_read_stays_though_it_moves_to_another_page(tmp_path: Path) -> None:
+def test_the_open_unit_stays_although_it_moves_to_another_page(tmp_path: Path) -> None:
     path, run = begun(tmp_path, 400, 200)
     app = RunsApp(path)
 
@@ -207,7 +207,7 @@ def test_units_that_have_no_code_yet_are_explained(tmp_path: Path) -> None:
     drive(app, steps)
 
 
-def test_reading_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_reading_ends_if_it_is_no_longer_awaited(tmp_path: Path) -> None:
     path, run = begun(tmp_path, 3, 3)
     run.close()
     assert page_at(path, Query("ask"), left=lambda: True).rows == ()

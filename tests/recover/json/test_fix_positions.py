@@ -1,4 +1,4 @@
-"""The place of a fix: its path in the value, its span in the original text, and the text before and after."""
+"""The position of a fix: its path in the value, its span in the original text, and the text before and after."""
 
 import pytest
 

@@ -9,11 +9,11 @@ from trueup import Contract
 TEXT, WHOLE, REAL = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
 
-def an(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-BILL = an(number=TEXT, total=REAL, count=WHOLE)
+BILL = object_schema(number=TEXT, total=REAL, count=WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ BILL = an(number=TEXT, total=REAL, count=WHOLE)
     ],
 )
 @pytest.mark.spec("B4")
-def test_thousands_set_apart_are_read_where_the_type_leaves_one_reading(reply: str, expected: Any) -> None:
+def test_thousands_with_separators_are_read_if_the_type_leaves_one_reading(reply: str, expected: Any) -> None:
     verdict = Contract(BILL).check(reply)
     assert verdict.ok == (expected is not None), verdict.data
     if expected is not None:
         assert verdict.data == expected
 
 
-def test_thousands_without_a_schema_stay_as_they_are_written() -> None:
+def test_thousands_without_a_schema_are_not_changed() -> None:
     verdict = Contract(True).check('{"a": 1,234}')
     assert verdict.data == {"a": "1,234"}
     assert [fix.code for fix in verdict.fixes] == ["S015"]

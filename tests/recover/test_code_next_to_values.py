@@ -52,6 +52,6 @@ def test_a_fence_inside_a_longer_one_does_not_end_it() -> None:
 
 
 @pytest.mark.parametrize("value", ['{"name": "Ada", "age": 36}', "{'name': 'Ada', 'age': 36}"])
-def test_a_value_in_a_fence_of_code_is_read_all_the_same(value: str) -> None:
+def test_a_value_in_a_code_fence_is_still_read(value: str) -> None:
     for text in (f"```js\nconst p = {value};\n```", f"```python\n{value}\n```"):
         assert Contract(PERSON).check(text).data == {"name": "Ada", "age": 36}

@@ -46,7 +46,7 @@ def read(text: str, depth: int, spare: int) -> ParseResult | None:
         return None
 
 
-def found(text: str, spare: int) -> list[tuple[Any, ...]]:
+def candidates_in(text: str, spare: int) -> list[tuple[Any, ...]]:
     scan = Scan(text, NONE, 500, words=False)
     scan.spare = spare
 
@@ -79,7 +79,7 @@ def test_values_next_to_each_other_equal_those_of_the_reader(
     text = between.join(json.dumps([item]) if isinstance(item, str) else json.dumps(item) for item in items)
     at = int(where * len(text))
     text = f"{text[:at]}{fault}{text[at:]}"
-    assert found(text, 10_000) == found(text, 0)
+    assert candidates_in(text, 10_000) == candidates_in(text, 0)
 
 
 def test_an_object_that_was_closed_too_soon_continues_even_if_it_was_taken_whole() -> None:
@@ -106,7 +106,7 @@ def test_a_fault_costs_no_more_than_its_distance() -> None:
     assert closed(long, 1, len(long))[::2] == (True, long.index(", oops"))
 
 
-def test_a_long_list_without_its_end_is_read_item_by_item_where_one_of_them_is_wanted() -> None:
+def test_a_long_list_without_its_end_is_read_item_by_item_if_one_item_is_wanted() -> None:
     record = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     text = json.dumps([{"id": number, "note": 'a "b"\n'} for number in range(500)])[:-1]
     verdict = Contract(record, accept="lossy").check(text)

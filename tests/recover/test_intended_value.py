@@ -1,4 +1,4 @@
-"""Which of several values is meant: not the example, not the corrected one; and the content of strings stays."""
+"""Which of several values the model intended: not the example, not the corrected one. The content of strings is kept."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from trueup import Contract
 TEXT = {"type": "string"}
 
 
-def an(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-CITIES: dict[str, Any] = {"type": "array", "items": an(city=TEXT)}
+CITIES: dict[str, Any] = {"type": "array", "items": object_schema(city=TEXT)}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_list_that_corrects_another_is_the_only_value(between: str, cities: li
     ],
 )
 def test_an_example_is_not_the_answer(reply: str, city: str) -> None:
-    verdict = Contract(an(city=TEXT)).check(reply)
+    verdict = Contract(object_schema(city=TEXT)).check(reply)
     assert verdict.ok
     assert verdict.data == {"city": city}
 

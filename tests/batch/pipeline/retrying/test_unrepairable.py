@@ -50,7 +50,7 @@ def ran(folder: Path, expr: str, *texts: str, units: int = 2, options: PipelineO
         ("points.strip() == 'x'", "its fields have types that it cannot use (a number has no method 'strip')"),
     ],
 )
-def test_a_rule_that_no_reply_can_keep_is_not_asked_about_again(tmp_path: Path, expr: str, why: str) -> None:
+def test_a_rule_that_no_reply_can_satisfy_is_not_asked_about_again(tmp_path: Path, expr: str, why: str) -> None:
     done = ran(tmp_path, expr)
     assert len(results(done.path)) == 2, "one call for each unit, and no more"
     for record in done.failed:
@@ -98,19 +98,19 @@ def test_a_fault_of_the_reply_is_asked_about_again(tmp_path: Path, expr: str, fi
 
 
 @pytest.mark.spec("B12")
-def test_a_rule_that_another_reply_would_not_be_under_is_asked_about_again(tmp_path: Path) -> None:
+def test_a_rule_that_would_not_apply_to_another_reply_is_asked_about_again(tmp_path: Path) -> None:
     done = ran(tmp_path, "len(points) > 1", '{"points": 1, "n": 1}', FINE, when="n < 2")
     assert (len(done.valid), len(results(done.path))) == (2, 4)
 
 
 @pytest.mark.spec("B12")
-def test_a_name_in_the_condition_alone_blames_nothing(tmp_path: Path) -> None:
+def test_a_name_only_in_the_condition_is_not_to_blame(tmp_path: Path) -> None:
     done = ran(tmp_path, "int(code) > 3", '{"points": 1, "code": "x"}', FINE, when="points > 0 or bonus > 2")
     assert (len(done.valid), len(results(done.path))) == (2, 4)
 
 
 @pytest.mark.spec("B12")
-def test_a_reply_cannot_give_what_a_closed_schema_does_not_name(tmp_path: Path) -> None:
+def test_a_reply_cannot_add_a_field_to_a_closed_schema(tmp_path: Path) -> None:
     """Here the prompt asks for it, but such a reply would be refused."""
     step = asking("ask", {**SCORE, "additionalProperties": False}, "Give text.", {"rules": ["text == 'Over'"]})
     items = [{"id": "a", "text": "Under"}]
@@ -121,7 +121,7 @@ def test_a_reply_cannot_give_what_a_closed_schema_does_not_name(tmp_path: Path) 
     assert "it uses nothing from the reply" in done.failed[0]["errors"][-1]["message"]
 
 
-def test_a_field_that_an_open_schema_does_not_name_may_still_come(tmp_path: Path) -> None:
+def test_a_reply_may_add_a_field_to_an_open_schema(tmp_path: Path) -> None:
     step = asking("ask", {"type": "object"}, rules={"rules": [{"name": "r", "expr": "mood == 'glad'"}]})
     replies = reply("ask", "a", "{}", '{"mood": "glad"}')
     done = run_pipeline(write_pipeline(tmp_path / "p", [step], [{"id": "a"}], replies), tmp_path / "run")
@@ -130,7 +130,7 @@ def test_a_field_that_an_open_schema_does_not_name_may_still_come(tmp_path: Path
 
 @pytest.mark.spec("B13", "B15", "B21")
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_run_stops_where_the_configuration_is_to_blame_for_every_unit(tmp_path: Path, *, batch: bool) -> None:
+def test_a_run_stops_if_the_configuration_is_to_blame_for_every_unit(tmp_path: Path, *, batch: bool) -> None:
     done = ran(tmp_path, "pionts > 3", units=40, options=PipelineOptions(workers=1, batch=batch))
     assert (done.result.status, done.result.code) == ("failed", 2)
     assert done.result.reason.startswith(
@@ -140,7 +140,7 @@ def test_a_run_stops_where_the_configuration_is_to_blame_for_every_unit(tmp_path
     assert json.loads((done.path / "MANIFEST.json").read_text())["status"].lower() == "failed"
 
 
-def test_one_unit_with_an_odd_input_stops_nothing(tmp_path: Path) -> None:
+def test_one_unit_with_unusual_input_stops_nothing(tmp_path: Path) -> None:
     step = asking("ask", SCORE, rules={"rules": [{"name": "r", "expr": "limit > 2"}]})
     items = [{"id": f"u{n}", "limit": 1 if n < 1 else 9} for n in range(5)]
     folder = write_pipeline(tmp_path / "p", [step], items, reply("ask", "*", FINE, FINE, FINE))
@@ -158,7 +158,7 @@ def test_one_unit_with_an_odd_input_stops_nothing(tmp_path: Path) -> None:
         ("points > limit", {"limit": "three"}, {"limit": 3}),
     ],
 )
-def test_what_only_some_units_hold_never_stops_a_run(
+def test_a_field_that_only_some_units_have_never_stops_a_run(
     tmp_path: Path, expr: str, odd: dict[str, Any], others: dict[str, Any]
 ) -> None:
     step = asking("ask", SCORE, rules={"rules": [{"name": "r", "expr": expr}]})

@@ -13,7 +13,7 @@ from trueup.recover.remarks import is_withdrawn, may_withdraw
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
 
-def an(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -21,7 +21,7 @@ def codes(schema: Any, reply: str, **options: Any) -> set[str]:
     return {fix.code for fix in Contract(schema, **options).check(reply).fixes}
 
 
-AGE = an(age=WHOLE)
+AGE = object_schema(age=WHOLE)
 PLAIN: dict[str, Any] = {"type": "array", "items": TEXT}
 NUMBERS: dict[str, Any] = {"type": "array", "items": WHOLE}
 PEOPLE: dict[str, Any] = {"type": "array", "items": AGE}
@@ -42,7 +42,7 @@ PEOPLE: dict[str, Any] = {"type": "array", "items": AGE}
     ],
 )
 @pytest.mark.parametrize("schema", [AGE, True])
-def test_a_value_that_is_taken_back_is_refused_where_the_better_one_is_missing(schema: Any, words: str) -> None:
+def test_a_retracted_value_is_refused_if_the_better_one_is_missing(schema: Any, words: str) -> None:
     verdict = Contract(schema).check(f'{{"age": 36}}\n\n{words}')
     assert not verdict.ok
     assert "W018" in codes(schema, f'{{"age": 36}}\n\n{words}', accept="lossy")
@@ -58,7 +58,7 @@ def test_a_value_that_is_taken_back_is_refused_where_the_better_one_is_missing(s
         "I made a mistake in my last reply. It is mended above.",
     ],
 )
-def test_words_after_a_value_that_take_nothing_back(words: str) -> None:
+def test_other_words_after_a_value_retract_nothing(words: str) -> None:
     assert codes(AGE, f'{{"age": 36}}\n\n{words}') == {"W002"}
 
 
@@ -97,7 +97,7 @@ def test_a_member_given_again_after_the_value_replaces_it(form: str, words: str)
         "Updated at 12:30.",
     ],
 )
-def test_words_that_give_no_member_again(words: str) -> None:
+def test_other_words_after_a_value_replace_no_member(words: str) -> None:
     assert codes(AGE, f'{{"age": 36}}\n\n{words}') == {"W002"}
 
 
@@ -114,7 +114,7 @@ def test_words_that_give_no_member_again(words: str) -> None:
         '{"age": 36 // should actually be 37\n}',
     ],
 )
-def test_a_comment_that_says_what_the_value_should_be_takes_it_back(reply: str) -> None:
+def test_a_comment_that_says_what_the_value_should_be_retracts_it(reply: str) -> None:
     for schema in (AGE, True):
         verdict = Contract(schema).check(reply)
         assert not verdict.ok
@@ -131,7 +131,7 @@ def test_a_comment_that_says_what_the_value_should_be_takes_it_back(reply: str) 
         '{"age": /* should be 37 */ 36}',
     ],
 )
-def test_a_comment_that_only_describes_the_value_takes_nothing_back(reply: str) -> None:
+def test_a_comment_that_only_describes_the_value_retracts_nothing(reply: str) -> None:
     check(AGE, reply, {"age": 36})
     assert codes(AGE, reply) == {"S017"}
 
@@ -150,7 +150,7 @@ def test_a_correction_wins_although_it_costs_more(later: str) -> None:
 
 @pytest.mark.parametrize("lead", ["For example ", "The form is e.g. ", "I'll use this template: ", "Schema: "])
 @pytest.mark.parametrize("schema", [AGE, True])
-def test_a_mere_example_is_said_to_be_one(schema: Any, lead: str) -> None:
+def test_a_value_that_is_only_an_example_is_reported(schema: Any, lead: str) -> None:
     verdict = Contract(schema).check(f'{lead}{{"age": 36}} is the form. My ans')
     assert verdict.data == {"age": 36}
     assert "W017" in {fix.code for fix in verdict.fixes}
@@ -169,17 +169,17 @@ def test_examples_are_not_gathered_into_the_list() -> None:
     check(PEOPLE, '[{"age": 36}, {"age": 37}]\n\nAlternatively, for example:\n[{"age": 1}]', [{"age": 36}, {"age": 37}])
 
 
-def test_a_wide_brace_that_a_plain_bracket_closes() -> None:
-    check(an(a=TEXT, ok=TEXT), '｛\n  "a"： "x"，\n  "ok"： "yes"\n]', {"a": "x", "ok": "yes"})
+def test_a_full_width_brace_may_be_closed_by_a_plain_bracket() -> None:
+    check(object_schema(a=TEXT, ok=TEXT), '｛\n  "a"： "x"，\n  "ok"： "yes"\n]', {"a": "x", "ok": "yes"})
 
 
-def test_a_bracket_that_is_missing_is_named_where_it_belongs() -> None:
+def test_a_missing_bracket_is_reported_where_it_belongs() -> None:
     reply = '{"sku": "X", "dims": {"w": 1, "note": "12\\" x "y" z"}'
-    fixes = Contract(an(sku=TEXT, dims=an(w=WHOLE), note=TEXT)).check(reply).fixes
+    fixes = Contract(object_schema(sku=TEXT, dims=object_schema(w=WHOLE), note=TEXT)).check(reply).fixes
     assert {(fix.code, fix.path) for fix in fixes} == {("S005", "$.dims"), ("S012", "$.note")}
 
 
-def test_members_are_lifted_by_one_level_and_no_more() -> None:
+def test_members_are_lifted_by_only_one_level() -> None:
     either = {"type": "object", "properties": {"z": TEXT}, "required": ["z"]}
     inner = {
         "type": "object",
@@ -191,7 +191,7 @@ def test_members_are_lifted_by_one_level_and_no_more() -> None:
     assert not Contract({**either, "properties": {"a": inner, "z": TEXT}}).check(reply).ok
 
 
-def test_a_list_of_scalars_that_was_passed_over_is_named() -> None:
+def test_a_skipped_list_of_scalars_is_reported() -> None:
     verdict = Contract(NUMBERS).check("[3, 1, x, 5]\n\nOr simply:\n[4, 2, 5]")
     assert verdict.data == [4, 2, 5]
     assert "W014" in {fix.code for fix in verdict.fixes}
@@ -204,7 +204,7 @@ def test_a_value_in_a_quotation_is_not_lost_next_to_a_plain_one() -> None:
 
 def test_words_before_a_bare_key_are_a_guess() -> None:
     assert "S015" in codes(True, '{amount: 5, currency: "USD", also approved: true}')
-    assert "S015" not in codes(an(**{"first name": TEXT}), '{first name: "Ann"}')
+    assert "S015" not in codes(object_schema(**{"first name": TEXT}), '{first name: "Ann"}')
 
 
 @pytest.mark.parametrize(
@@ -212,31 +212,31 @@ def test_words_before_a_bare_key_are_a_guess() -> None:
     [
         pytest.param(PLAIN, "[”alpha”, ”beta, gamma”]", ["alpha", "beta, gamma"], id="closing-quotes"),
         pytest.param(
-            an(thought=TEXT, input=TEXT),
+            object_schema(thought=TEXT, input=TEXT),
             '"thought": "I know.", "input": "in \\"New York\\" today"',
             {"thought": "I know.", "input": 'in "New York" today'},
             id="members-with-escaped-quotes",
         ),
         pytest.param(
-            an(rows={"type": "array", "items": NUMBERS}, name=TEXT),
+            object_schema(rows={"type": "array", "items": NUMBERS}, name=TEXT),
             "rows:\n  - - 1\n    - 2\n  - - 3\nname: M",
             {"rows": [[1, 2], [3]], "name": "M"},
             id="lists-in-lists-of-lines",
         ),
         pytest.param(
-            an(rows={"type": "array", "items": PLAIN}),
+            object_schema(rows={"type": "array", "items": PLAIN}),
             'rows:\n  - - "1"\n    - "Ann, Bo"\n  - - "2"\n    - Cy',
             {"rows": [["1", "Ann, Bo"], ["2", "Cy"]]},
             id="quoted-in-lists-of-lists",
         ),
         pytest.param(
-            an(command=TEXT, n=WHOLE),
+            object_schema(command=TEXT, n=WHOLE),
             "| Field | Value |\n|---|---|\n| command | grep 'a\\|b' \\| wc |\n| n | 3 |",
             {"command": "grep 'a|b' | wc", "n": 3},
             id="bars-in-a-table-of-fields",
         ),
         pytest.param(
-            an(nodes=PLAIN, edges={"type": "array", "items": an(to=TEXT)}),
+            object_schema(nodes=PLAIN, edges={"type": "array", "items": object_schema(to=TEXT)}),
             '{{"nodes": ["a"], "edges": [{{"to": "b"}}, {{"to": "c"}}]}}',
             {"nodes": ["a"], "edges": [{"to": "b"}, {"to": "c"}]},
             id="doubled-braces",
@@ -266,7 +266,7 @@ def test_words_before_a_bare_key_are_a_guess() -> None:
             id="colon-at-the-end",
         ),
         pytest.param(
-            an(essay=TEXT, n=WHOLE),
+            object_schema(essay=TEXT, n=WHOLE),
             '{"essay": "Her father, "the poet", left: he wrote {notes}, and more.", "n": 38}',
             {"essay": 'Her father, "the poet", left: he wrote {notes}, and more.', "n": 38},
             id="a-word-with-a-colon-in-prose",
@@ -278,39 +278,41 @@ def test_words_before_a_bare_key_are_a_guess() -> None:
             id="a-word-between-members",
         ),
         pytest.param(
-            an(sku=TEXT, dims=an(w=WHOLE, h=WHOLE), note=TEXT),
+            object_schema(sku=TEXT, dims=object_schema(w=WHOLE, h=WHOLE), note=TEXT),
             '{"sku": "X", "dims": {"w": 1, "h": "2", "note": "12\\" x "y" z"}',
             {"sku": "X", "dims": {"w": 1, "h": 2}, "note": '12" x "y" z'},
             id="a-brace-on-the-line",
         ),
         pytest.param(
-            an(a=an(b=an(c=WHOLE)), z=TEXT),
+            object_schema(a=object_schema(b=object_schema(c=WHOLE)), z=TEXT),
             '{"a": {"b": {"c": 1}, "z": "end"}',
             {"a": {"b": {"c": 1}}, "z": "end"},
             id="a-brace-further-in",
         ),
         pytest.param(
-            an(name=TEXT, env={"type": "object", "additionalProperties": TEXT}, n=WHOLE, limits=AGE),
+            object_schema(name=TEXT, env={"type": "object", "additionalProperties": TEXT}, n=WHOLE, limits=AGE),
             '{"name": "prod", "env": {"PATH": "/bin", "LANG": "C", "n": 3, "limits": {"age": 5}}',
             {"name": "prod", "env": {"PATH": "/bin", "LANG": "C"}, "n": 3, "limits": {"age": 5}},
             id="a-brace-of-free-keys",
         ),
         pytest.param(
-            an(rows={"type": "array", "items": PLAIN}, sign=TEXT),
+            object_schema(rows={"type": "array", "items": PLAIN}, sign=TEXT),
             '{"rows": [["1", "Ann, Bo", ["2", "Cy"]], "sign": ","}',
             {"rows": [["1", "Ann, Bo"], ["2", "Cy"]], "sign": ","},
             id="a-bracket-on-the-line",
         ),
-        pytest.param(an(name=TEXT, age=WHOLE), "\ufeffname: Ada\nage: 36", {"name": "Ada", "age": 36}, id="order-mark"),
         pytest.param(
-            an(label=TEXT, reason=TEXT),
+            object_schema(name=TEXT, age=WHOLE), "\ufeffname: Ada\nage: 36", {"name": "Ada", "age": 36}, id="order-mark"
+        ),
+        pytest.param(
+            object_schema(label=TEXT, reason=TEXT),
             '{"label": "spam", "reason": "It"\n    " says \'free money\' twice."}',
             {"label": "spam", "reason": "It says 'free money' twice."},
             id="pieces-with-apostrophes",
         ),
     ],
 )
-def test_values_that_a_person_reads_without_doubt(schema: Any, reply: str, expected: Any) -> None:
+def test_values_that_are_clear_to_a_person_are_read(schema: Any, reply: str, expected: Any) -> None:
     check(schema, reply, expected)
 
 
@@ -322,26 +324,26 @@ def test_values_that_a_person_reads_without_doubt(schema: Any, reply: str, expec
         pytest.param(PLAIN, "<l><item><![CDATA[a & b]]></item><item>c</item></l>", ["a & b", "c"], id="items"),
         pytest.param(TEXT, "<answer><![CDATA[x < y]]></answer>", "x < y", id="scalar"),
         pytest.param(
-            an(html=TEXT, n=WHOLE),
+            object_schema(html=TEXT, n=WHOLE),
             "<r><html><![CDATA[<p>hi</p>]]></html><n><![CDATA[5]]></n></r>",
             {"html": "<p>hi</p>", "n": 5},
             id="a-field-named-html",
         ),
         pytest.param(
-            an(data=AGE, n=WHOLE),
+            object_schema(data=AGE, n=WHOLE),
             '<r><data><![CDATA[{"age": 36}]]></data><n>1</n></r>',
             {"data": {"age": 36}, "n": 1},
             id="json-in-a-field",
         ),
     ],
 )
-def test_cdata(schema: Any, reply: str, expected: Any) -> None:
+def test_cdata_is_read_as_text(schema: Any, reply: str, expected: Any) -> None:
     check(schema, reply, expected)
 
 
 def test_a_web_page_is_not_a_value_of_a_field_named_html() -> None:
     reply = "<html><head><title>502</title></head><body>Bad gateway</body></html>"
-    assert not Contract(an(html=TEXT, title=TEXT)).check(reply).ok
+    assert not Contract(object_schema(html=TEXT, title=TEXT)).check(reply).ok
 
 
 @pytest.mark.parametrize(
@@ -349,7 +351,9 @@ def test_a_web_page_is_not_a_value_of_a_field_named_html() -> None:
     [
         pytest.param(PLAIN, '["it\'s \\"delta\\"", e: f"]', id="a-first-quote-missing"),
         pytest.param(
-            an(rows={"type": "array", "items": NUMBERS}), '{"rows": [[1, 2], 3, 4]]}', id="an-opening-bracket"
+            object_schema(rows={"type": "array", "items": NUMBERS}),
+            '{"rows": [[1, 2], 3, 4]]}',
+            id="an-opening-bracket",
         ),
         pytest.param(True, '"{\\n  \\"rows\\": [\\n    [1, 2],\\n    [4, 5, 6', id="an-encoded-string-that-is-cut"),
     ],
@@ -365,7 +369,7 @@ SAID = [
 
 
 @given(st.lists(st.sampled_from(SAID), max_size=7), st.sampled_from([" ", "\n", ""]))
-def test_no_value_that_is_taken_back_passes_by_the_quick_lane(words: list[str], between: str) -> None:
+def test_no_retracted_value_is_accepted_by_the_fast_path(words: list[str], between: str) -> None:
     text = '{"age": 5}' + between + between.join(words)
     assert may_withdraw(text, 10) or not is_withdrawn(text, 10)
     verdict = Contract(AGE).check(text)
