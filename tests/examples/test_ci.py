@@ -99,6 +99,22 @@ def test_a_change_that_flips_nothing_passes(runner: Runner) -> None:
     assert runner.summary.exists()
 
 
+def test_an_old_contract_is_read_with_the_files_that_it_names(runner: Runner) -> None:
+    contracts = runner.folder / "contracts"
+    (contracts / "person.json").write_text('{"type": "object"}', "utf-8")
+    (contracts / "a person.yaml").write_text("schema: person.json\n", "utf-8")
+    (contracts / "README.md").write_text("Contracts.\n", "utf-8")
+    git(runner.folder, "add", "contracts")
+    git(runner.folder, "commit", "-qm", "Add a contract with a schema in its own file")
+    git(runner.folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    (contracts / "person.json").write_text('{"type": "object", "required": ["nobody has this"]}', "utf-8")
+    (contracts / "a person.yaml").write_text("name: person\nschema: person.json\n", "utf-8")
+    (contracts / "README.md").write_text("The contracts.\n", "utf-8")
+    done = runner.run("Lint", "Backtest")
+    assert done.returncode == 1, done.stdout
+    assert "V002" in runner.summary.read_text("utf-8")
+
+
 def test_no_contract_is_backtested_if_none_has_changed(runner: Runner) -> None:
     assert runner.run("Lint", "Backtest").returncode == 0
     assert not runner.summary.exists()
