@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_types import CallToolResult
 
-from tests.mcp.stage import HOSTILE, PEOPLE, Place, inside, make_place, run, text_of
+from tests.mcp.stage import HOSTILE, PEOPLE, Place, call, inside, make_place, run, text_of
 from tests.mcp.tokenizers import counters, most
 from trueup import Contract
 from trueup.mcp import caller
@@ -346,3 +346,32 @@ def test_the_kept_results_have_a_limited_size() -> None:
     for name in names[:2]:
         with pytest.raises(RequestRefused, match="not kept"):
             kept.get("check", name)
+
+
+def test_a_verdict_says_what_it_does_not_show(place: Place) -> None:
+    arguments = json.dumps({"a": list(range(30_000))})
+    called = {"type": "function", "id": "1", "function": {"name": "f", "arguments": arguments}}
+    message = {"role": "assistant", "content": None, "tool_calls": [called]}
+    response = {"choices": [{"message": message, "finish_reason": "tool_calls"}], "object": "chat.completion"}
+    tools = {"response": True, "text": "schema: true\ntools: [{name: f}]\n"}
+    for arguments_of, said in (
+        ({"reply": json.dumps(list(range(200_000)))}, "the value after"),
+        ({"reply": "[" + "{'a': 1,}, " * 4_000}, "further findings and fixes"),
+        ({"reply": json.dumps(response), **tools}, "arguments of calls after"),
+    ):
+        data = call(place.workspace(), "check", **arguments_of).structured_content
+        assert said in data["not_shown"][0]
+    assert "not_shown" not in call(place.workspace(), "check", reply="[1]").structured_content
+
+
+def test_a_backtest_says_how_many_flips_it_does_not_list(place: Place) -> None:
+    replies = [json.dumps({"name": f"Ada {number} {'la ' * 300}", "age": 20}) for number in range(520)]
+    lines = [json.dumps({"unit_id": str(number), "raw_response": reply}) for number, reply in enumerate(replies)]
+    (place.folder / "many.jsonl").write_text("\n".join(lines))
+    text = PEOPLE.replace("age >= 18", "age >= 30").partition("examples")[0]
+    given = {"contract": FILE, "sources": ["contracts/many.jsonl"], "text": text}
+    data = call(place.workspace(), "backtest", **given).structured_content
+    (place.folder / "many.jsonl").unlink()
+    assert data["newly_refused"] == 520
+    assert data["not_listed"].startswith("20 of 520 flips.")
+    assert "shortened" in data["excerpts"]

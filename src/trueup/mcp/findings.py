@@ -7,13 +7,22 @@ from trueup.mcp.answer import AnswerSection, Row
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.wording import reworded
 from trueup.studio.contracts.drafts import FaultyDraft
+from trueup.studio.judging.drawing import MOST_ARGUMENTS
 
 _MOST_CODES = 8  # of a reply in a list
 
 
 def verdict_facts(verdict: dict[str, Any]) -> dict[str, Any]:
-    """The decision of a drawn verdict, and its numbers of findings and fixes."""
-    return {"ok": verdict["ok"], "outcome": verdict["state"], **verdict["counts"]}
+    """The decision of a drawn verdict, its numbers of findings and fixes, and what it does not show."""
+    facts = {"ok": verdict["ok"], "outcome": verdict["state"], **verdict["counts"]}
+    missing = []
+    if verdict["omitted"]:
+        missing.append(f"{verdict['omitted']:,} further findings and fixes, which the numbers include")
+    if verdict["value_cut"]:
+        missing.append(f"the value after {len(verdict['value']):,} characters; the reply contains all of it")
+    if any(len(call["arguments"]) >= MOST_ARGUMENTS or call["arguments"].endswith("\n…") for call in verdict["calls"]):
+        missing.append(f"arguments of calls after {MOST_ARGUMENTS:,} characters; the reply contains all of them")
+    return {**facts, "not_shown": missing} if missing else facts
 
 
 def verdict_sections(verdict: dict[str, Any]) -> tuple[AnswerSection, ...]:

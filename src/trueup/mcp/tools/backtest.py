@@ -82,6 +82,15 @@ def backtest_answer(result: dict[str, Any]) -> ToolAnswer:
             why: {"replies": count, "reason": result["reasons"].get(why, "")}
             for why, count in result["unjudgeable"].items()
         }
+    changed = sum(result.get(kind, 0) for kind in ("newly_refused", "newly_accepted", "value_changed"))
+    if changed > len(result["flips"]):
+        facts["not_listed"] = (
+            f"{changed - len(result['flips']):,} of {changed:,} flips. Choose fewer replies with `since`, `until`, `model` or `state`."
+        )
+    if any(row["cut"] for row in result["flips"]):
+        facts["excerpts"] = (
+            "Long replies are shortened; for an `id` of the store, `examples` with it as `verdict` shows all of it."
+        )
     groups = result.get("groups", {})
     sections = (
         AnswerSection("flips", [_flip(row) for row in result["flips"]]),

@@ -61,6 +61,8 @@ def _page(workspace: Workspace, asked: Browsing) -> ToolAnswer:
     facts: dict[str, Any] = {"replies": len(page["rows"])}
     if not page["searched"]["complete"]:
         facts["searched"] = "Only the newest part of the store was searched; `omitted` has the call that searches on."
+    if page["rows"]:
+        facts["excerpts"] = "Long replies are shortened; `examples` with a `verdict` shows all of it."
     return ToolAnswer(facts, (AnswerSection("replies", [_row(row) for row in page["rows"]], more),))
 
 
@@ -98,6 +100,9 @@ def _one(workspace: Workspace, verdict: str) -> ToolAnswer:
         facts |= verdict_facts(shown)
         sections = [AnswerSection("reply", Fenced(shown["text"])), *verdict_sections(shown)]
     if found["context"] is not None:
+        if found["context"]["cut"]:
+            length = len(found["context"]["text"])
+            facts["not_shown"] = [*facts.get("not_shown", []), f"the context after {length:,} characters"]
         sections.append(AnswerSection("context", Fenced(found["context"]["text"])))
     return ToolAnswer(facts, tuple(each for each in [*sections, AnswerSection("labels", labels)] if each.content))
 

@@ -20,7 +20,7 @@ from trueup.verdict.verdict import Verdict
 
 MOST_FACTS = 5_000  # facts in one answer: more than anybody scrolls through, and a few megabytes
 _MOST_LOOKED = 2_000_000  # characters of a text that is searched for places of values
-_MOST_ARGUMENTS = 100_000
+MOST_ARGUMENTS = 100_000  # characters of the arguments of a call
 _NO_REPLY = frozenset({"R001", "R002", "R004"})
 _CUT_OFF = frozenset({"R003", "A002"})
 
@@ -147,6 +147,6 @@ def _calls(verdict: Verdict, facts: list[Fact]) -> list[Drawn]:
 
 def _arguments(call: ToolCall) -> str:
     if call.args is None:
-        return call.raw_args[:_MOST_ARGUMENTS]
-    text, cut = spell(call.args, _MOST_ARGUMENTS)
+        return call.raw_args[:MOST_ARGUMENTS]
+    text, cut = spell(call.args, MOST_ARGUMENTS)
     return f"{text}\n…" if cut else text
