@@ -37,6 +37,7 @@ def test_the_hook_lints_contract_files_and_no_others(root: Path, tmp_path: Path)
         ".pre-commit-config.yaml": json.dumps(config_of_the_page(root)),
         "contracts/person.yaml": GOOD,
         "contracts/shop.yaml": BAD,
+        "contracts/person.json": '{"type": "object"}',  # a schema that a contract names
         "docs/contract.toml": 'shema = "x"\n',
         "docker-compose.yaml": "services: {}\n",
     }.items():
