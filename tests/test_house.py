@@ -5,6 +5,7 @@ import functools
 import importlib
 import importlib.util
 import re
+import sys
 import tokenize
 import tomllib
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_the_readme_is_short_and_its_commands_come_before_its_code() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.splitlines()) <= 150
     assert text.index("make demo") < text.index("make test") < text.index("```python")
+
+
+def test_the_readme_says_how_to_install_what_its_code_imports() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    code = ast.parse("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)))
+    imported = {node.module for node in ast.walk(code) if isinstance(node, ast.ImportFrom) and node.module}
+    imported |= {each.name for node in ast.walk(code) if isinstance(node, ast.Import) for each in node.names}
+    own = {re.split(r"[^\w-]", name)[0].replace("-", "_") for name in PROJECT["dependencies"]}
+    others = {name.partition(".")[0] for name in imported} - own - sys.stdlib_module_names - {"trueup"}
+    assert others == {"pydantic"}
+    assert not [name for name in others if f"`pip install {name}`" not in text]
 
 
 def test_prompts_of_an_interpreter_are_only_in_docstrings() -> None:
