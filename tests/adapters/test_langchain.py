@@ -1,6 +1,7 @@
 """LangChain: the parser and the runnable in real chains, over a real client and a server on loopback."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -198,3 +199,16 @@ def test_options_that_are_bound_to_the_runnable_reach_the_model() -> None:
         ask = ContractRunnable(contract=CONTRACT, model=model_of(server)).bind(seed=7)
         assert ask.invoke("Who is Ada?") == ADA
         assert orjson.loads(server.requests[0].body)["seed"] == 7
+
+
+def test_a_refusal_says_once_what_is_wrong() -> None:
+    with pytest.raises(OutputParserException) as caught:
+        ContractOutputParser(contract=CONTRACT).parse(REFUSED)
+    assert str(caught.value).count("age >= 0") == 1
+
+
+def test_a_contract_may_be_the_path_of_a_file(root: Path) -> None:
+    parser = ContractOutputParser(contract=str(root / "examples" / "contracts" / "people.yaml"))  # type: ignore[arg-type]
+    assert parser.contract.name == "people"
+    with pytest.raises(TypeError, match="expected a Contract or the path of a contract file, got dict"):
+        ContractOutputParser(contract={"type": "object"})  # type: ignore[arg-type]

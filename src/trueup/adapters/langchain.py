@@ -146,5 +146,5 @@ def _unwrapped(contract: Contract[Any], verdict: Verdict, context: dict[str, Any
     if ok:
         return verdict.reply.text if contract.schema is None else verdict.value
     rejected, told = Rejected(verdict), correction_text(contract, verdict, context)
-    message, said = f"{rejected}\n{verdict.hint}", verdict.reply.text
-    raise OutputParserException(message, observation=told, llm_output=said, send_to_llm=True) from rejected
+    hint, said = "" if verdict.hint in str(rejected) else f"\n{verdict.hint}", verdict.reply.text
+    raise OutputParserException(f"{rejected}{hint}", observation=told, llm_output=said, send_to_llm=True) from rejected
