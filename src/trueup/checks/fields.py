@@ -91,7 +91,7 @@ class TypedField(NamedTuple):
         if value is MISSING or value is None or test(value):
             return
         name = self.field.name
-        message = f"{name} is {_kind(value)}; {wanted} is asked for"
+        message = f"{name} is {_kind(value)}; expected {wanted}"
         data = {"rule": "types", "field": name, "type": self.type}
         yield finding("B002", self.field.path, message, None, data, f"Give {wanted} for {name}.")
 
@@ -109,11 +109,11 @@ class Ranged(NamedTuple):
             return
         name = self.field.name
         if not _is_number(value):
-            message = f"{name} is {_kind(value)}; a number {self._said()} is asked for"
+            message = f"{name} is {_kind(value)}; expected a number {self._said()}"
         elif (self.low is None or self.low <= value) and (self.high is None or value <= self.high):
             return
         else:
-            message = f"{name} is {shown(value, 'a number')}; a number {self._said()} is asked for"
+            message = f"{name} is {shown(value, 'a number')}; expected a number {self._said()}"
         data = {"rule": "ranges", "field": name, "range": [self.low, self.high]}
         yield finding("B003", self.field.path, message, None, data, f"Give a number {self._said()} for {name}.")
 
@@ -141,7 +141,7 @@ class EnumField(NamedTuple):
         hint = f"For {name} give one of: {listing}." + (f" {close!r} is the nearest." if close else "")
         data = {"rule": "enums", "field": name, "values": list(self.values)}
         yield finding(
-            "B004", self.field.path, f"{name} is {shown(value, 'a value')}; none of {listing}", None, data, hint
+            "B004", self.field.path, f"{name} is {shown(value, 'a value')}; expected one of {listing}", None, data, hint
         )
 
 

@@ -160,7 +160,7 @@ def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
     `functions` can be called in expressions, in addition to the language's own; None: no additional ones.
 
     >>> compile_rules({"ranges": {"score": [1, 10]}}).check({"score": 11})[0].message
-    'score is 11; a number from 1 to 10 is asked for'
+    'score is 11; expected a number from 1 to 10'
     """
     if isinstance(spec, Rules):
         return spec

@@ -109,7 +109,7 @@ def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[
     for key in args:
         if key not in known and key not in schema.get("required", ()):
             closest = nearest(key, known)
-            message = f"Argument {key!r} is not one of {tool.name!r}'s" + (f"; close to {closest!r}" if closest else "")
+            message = f"{tool.name!r} has no argument {key!r}" + (f"; did you mean {closest!r}?" if closest else "")
             hint = f"Name it {closest!r}." if closest else f"Leave {key!r} out."
             yield finding("T005", place, message, None, {"argument": key, "closest": closest}, hint)
 

@@ -96,7 +96,7 @@ def undefined(name: str, span: tuple[int, int], tools: Toolset, level: Level = "
     closest = tools.closest(name)
     near = f"; the closest is {closest!r}" if closest else ""
     message = f"The text mentions a tool {name!r} that is not defined{near}"
-    hint = f"Speak only of offered tools{f', such as {closest!r}' if closest else ''}."
+    hint = f"Mention only offered tools{f', such as {closest!r}' if closest else ''}."
     said = finding("T011", "$", message, span, {"name": name, "closest": closest}, hint)
     return said if said.level == level else msgspec.structs.replace(said, level=level)
 

@@ -51,7 +51,7 @@ def told(reply: Any, contract: Contract = CONTRACT, **options: Any) -> str:
         (
             {"properties": {"n": {"maximum": 5}}},
             '{"n": 9}',
-            '- [V004 $.n] Field "n": Expected a number at most 5.',
+            '- [V004 $.n] Field "n": Expected a number of at most 5.',
         ),
         ({"properties": {"l": {"enum": ["low", "high"]}}}, '{"l": "medium rare"}', 'Expected one of "low", "high"'),
         ({"properties": {"c": {"pattern": "^[A-Z]$"}}}, '{"c": "abc"}', "Expected text that matches ^[A-Z]$"),

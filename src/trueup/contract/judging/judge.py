@@ -385,7 +385,7 @@ def _unsaid() -> Finding:
 def _unmeant(text: str, span: tuple[int, int]) -> Finding:
     where = render(path_at(text, span[0]))
     written_as = text[slice(*span)].strip('"')
-    message = f"{written_as} is read as an escape; LaTeX or a path was hardly meant to hold one"
+    message = f"{written_as} is read as an escape, but was probably meant as LaTeX or a path"
     return finding("P012", where, message, span, {"text": written_as}, "Double every backslash inside a string.")
 
 

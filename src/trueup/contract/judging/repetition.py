@@ -96,8 +96,7 @@ def _least(unit: str) -> int:
 
 def _said(loop: _Loop) -> Finding:
     if loop.unit.isspace():
-        # prose: allow goes-on (models get this message in corrections)
-        message = f"The reply goes on with nothing but blanks, {loop.size:,} characters of them"
+        message = f"The reply continues with {loop.size:,} blank characters"
     else:
         message = f"The reply repeats the same {len(loop.unit):,} characters without end, {loop.size // len(loop.unit):,} times so far"
     data = {"period": len(loop.unit), "size": loop.size, "text": loop.unit.strip()[:80]}

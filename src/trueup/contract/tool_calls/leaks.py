@@ -78,14 +78,12 @@ def is_signature(leak: Leak, tool: Tool | None) -> bool:
 def invented(leak: Leak, index: int) -> Iterator[Finding]:
     """The findings about a call if the text made up its result, or if the call comes after such a result."""
     if leak.rests:
-        # prose: allow behind (models get this message in corrections)
-        message = f"Call {index} ({leak.name}) comes behind a result that the reply made up itself"
+        message = f"Call {index} ({leak.name}) comes after a result that the reply invented"
         hint = "Call again once the real result is known."
         yield finding("T018", f"$.calls[{index}]", message, (leak.start, leak.stop), {"name": leak.name}, hint)
     if leak.result:
-        message = f"The reply makes up the result of its call {index} ({leak.name})"
-        # prose: allow behind (models get this hint in corrections)
-        hint = "Stop behind the call and wait for its result."
+        message = f"The reply invents the result of its call {index} ({leak.name})"
+        hint = "Stop after the call and wait for its result."
         yield finding("T017", f"$.calls[{index}]", message, leak.result, {"name": leak.name}, hint)
 
 
