@@ -112,7 +112,7 @@ def _records(work: Repair, text: str, start: int, stop: int, max_depth: int) -> 
         return [
             (code, start + a, start + b, after, node) for (a, b, after, code), node in zip(edits, nodes, strict=True)
         ]
-    tree = tree_of.Tree(text, start, stop, work.known, max_depth)
+    tree = tree_of.ValueTree(text, start, stop, work.known, max_depth)
     return [(code, start + a, start + b, after, tree.node_at(code, start + a)) for a, b, after, code in edits]
 
 
