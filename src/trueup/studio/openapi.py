@@ -111,7 +111,7 @@ def _description(shape: dict[str, Any]) -> dict[str, str]:
 def _describe(schemas: dict[str, Any], kinds: Iterable[type[msgspec.Struct]]) -> None:
     """Add the descriptions in the source to the fields of each type."""
     for kind in _all_of(kinds):
-        said = {name: text for base in reversed(kind.__mro__) for name, text in _said(base).items()}
+        said = {name: text for base in reversed(kind.__mro__) for name, text in field_sentences(base).items()}
         for name, shape in schemas.get(kind.__name__, {}).get("properties", {}).items():
             if name in said:
                 shape["description"] = said[name]
@@ -132,7 +132,7 @@ def _all_of(kinds: Iterable[type[msgspec.Struct]]) -> Iterator[type[msgspec.Stru
 
 
 @cache
-def _said(kind: type) -> dict[str, str]:
+def field_sentences(kind: type) -> dict[str, str]:
     """The texts below the fields of a class, by field; empty if the source is not available."""
     if not issubclass(kind, msgspec.Struct) or kind is msgspec.Struct:
         return {}
