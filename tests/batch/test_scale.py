@@ -98,7 +98,7 @@ def test_the_comparison_of_ids_grows_with_their_number(bench: ModuleType) -> Non
     assert day < 2 * 24 * model.predict(parameters, 10**9 // 24, server).comparing, "split twice instead of once"
 
 
-def test_the_model_knows_how_the_code_splits_ids(bench: ModuleType) -> None:
+def test_the_model_splits_ids_as_the_code_does(bench: ModuleType) -> None:
     model = bench.model
     assert (model.AT_ONCE, model.BUCKETS) == (duplicates.AT_ONCE, duplicates.MOST_BUCKETS)
     assert duplicates._ROW.size == model.BUCKET_ROW

@@ -91,7 +91,7 @@ def test_a_spool_on_a_full_disk_is_not_an_unreadable_input(tmp_path: Path, disk:
 
 @pytest.mark.spec("B21")
 @pytest.mark.parametrize("room", [0, 16_384, 65_536, 200_000])
-def test_a_sift_that_hardly_starts_says_the_same(tmp_path: Path, disk: Path, room: int) -> None:
+def test_a_full_disk_at_the_start_of_a_sift_gives_the_same_message(tmp_path: Path, disk: Path, room: int) -> None:
     file = units_file(tmp_path)
     fill(disk, room)
     args = ("sift", str(file), "--schema", SCHEMA, "--out", str(disk / "out"), "--progress", "none")

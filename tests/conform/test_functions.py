@@ -165,7 +165,7 @@ def test_variadic_arguments_methods_partials_and_callables_are_read() -> None:
     )
 
 
-def test_an_annotation_that_cannot_be_resolved_is_an_error_because_it_may_hold_limits() -> None:
+def test_an_annotation_that_cannot_be_resolved_is_an_error_because_it_may_contain_limits() -> None:
     def odd(a: "Euros", b: "NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
     with pytest.raises(SchemaError, match="the annotation of 'b' in odd cannot be resolved: name 'NoSuchType'"):

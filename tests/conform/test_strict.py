@@ -67,7 +67,7 @@ def walk(schema: Any) -> Any:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_objects_are_closed_everything_is_required_and_every_place_has_a_type(provider: str) -> None:
+def test_objects_are_closed_every_field_is_required_and_every_value_has_a_type(provider: str) -> None:
     strict = Contract(Order).strict_schema(provider)
     for here in walk(strict):
         assert here.keys() & {"type", "anyOf", "$ref"}, here

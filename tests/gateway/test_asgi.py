@@ -52,7 +52,7 @@ def test_a_reply_is_a_head_and_a_body(pieces: list[bytes]) -> None:
 
 
 @pytest.mark.spec("X40")
-def test_a_client_that_leaves_ends_the_work_for_it() -> None:
+def test_the_work_for_a_client_that_leaves_is_cancelled() -> None:
     async def run(upstream: ScriptedServer) -> None:
         gateway = Gateway(of(upstream.url, Contract(PERSON, name="person"), policy=QUICK))
         await gateway.start()

@@ -93,7 +93,7 @@ def test_a_key_is_answered_once_for_each_tenant(desk: Open, store: Store) -> Non
         assert used(store, "acme") == (1, 0)
 
 
-def test_two_requests_with_one_key_at_once_are_one(desk: Open, store: Store) -> None:
+def test_two_concurrent_requests_with_one_key_are_one(desk: Open, store: Store) -> None:
     found: list[int] = []
     refused = threading.Event()  # all but the first request
 

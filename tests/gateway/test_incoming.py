@@ -98,7 +98,7 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("model", ["m", "judged", "state"])
-def test_a_text_of_the_user_is_judged_wherever_it_is(open_desk: Desk, store: Store, model: str) -> None:
+def test_a_text_of_the_user_is_judged_at_any_position(open_desk: Desk, store: Store, model: str) -> None:
     for path, body in PLACES:
         whole = {"model": model, "max_tokens": 5, **body}
         answer = open_desk.http.post(path, json=whole, headers={"x-trueup-tenant": "acme", "x-should": "not"})

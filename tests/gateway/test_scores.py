@@ -24,7 +24,7 @@ BAD, GOOD = (
     [(MODEL, "warning", BAD, 1), (SHADOW, "error", BAD, 1), (MODEL, "error", GOOD, 2)],
     ids=["warning", "shadow", "error"],
 )
-def test_only_an_error_holds_a_reply_back(
+def test_only_an_error_withholds_a_reply(
     desk: Open, model: Model, level: str, sent: str, asked: int, stream: bool
 ) -> None:
     with desk([BAD, GOOD], Contract(quality={"model": model, "level": level})) as d:

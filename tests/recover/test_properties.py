@@ -87,7 +87,7 @@ def test_a_value_is_changed_exactly_if_there_are_fixes(text: str, name: str) -> 
 @pytest.mark.spec("X44")
 @often
 @given(mutated(PLAIN, SAMPLES), st.sampled_from(["any", "lossy"]))
-def test_everything_that_is_dropped_lies_in_the_span_of_a_fix(text: str, name: str) -> None:
+def test_everything_that_is_dropped_is_in_the_span_of_a_fix(text: str, name: str) -> None:
     laws.drops_are_covered(CONTRACTS[name], text)
 
 

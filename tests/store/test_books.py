@@ -204,7 +204,7 @@ def test_pending_refunds_are_made_as_soon_as_the_store_can_write(
 # -- replies that are kept ---------------------------------------------------------------------
 
 
-def test_a_reply_is_kept_with_its_capture_and_goes_with_its_refund(opened: Store, clock: Hand) -> None:
+def test_a_reply_is_stored_with_its_capture_and_deleted_with_its_refund(opened: Store, clock: Hand) -> None:
     quota = opened.quota
     reply = SentReply([("content-type", "application/json")], b'{"a": 1}')
 

@@ -298,7 +298,7 @@ def test_tables_are_migrated_and_newer_ones_refused(database: Callable[[], str])
     session.close()
 
 
-def test_several_processes_may_open_a_new_store_at_once(database: Callable[[], str]) -> None:
+def test_several_processes_may_open_a_new_store_together(database: Callable[[], str]) -> None:
     url = database()
     faults: list[BaseException] = []
 

@@ -188,7 +188,7 @@ def test_a_unit_that_was_retried_keeps_its_earlier_replies(tmp_path: Path) -> No
     assert "Sent in place of a reply" not in unit_text(unit).plain
 
 
-def test_a_run_deleted_while_it_is_shown_says_so(tmp_path: Path) -> None:
+def test_a_run_deleted_while_it_is_shown_is_reported(tmp_path: Path) -> None:
     path = start(write(tmp_path / "p", "http://127.0.0.1:1"), tmp_path / "runs" / "run")
     app = RunsApp(tmp_path / "runs")
 

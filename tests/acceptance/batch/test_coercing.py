@@ -137,7 +137,7 @@ def test_prefixes_and_delimiters_count_only_if_configured(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_values_that_fit_are_left_alone(run: Run, tmp_path: Path, form: str) -> None:
+def test_values_that_fit_are_not_changed(run: Run, tmp_path: Path, form: str) -> None:
     fits = [
         (INTEGER, 5),
         (NUMBER, 3.5),
@@ -187,7 +187,7 @@ def test_envelopes_and_doubly_encoded_json_are_unwrapped(run: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_field_that_holds_its_object_as_text_is_unwrapped(run: Run, tmp_path: Path, form: str) -> None:
+def test_a_field_that_contains_its_object_as_text_is_unwrapped(run: Run, tmp_path: Path, form: str) -> None:
     schema = {"type": "object", "properties": {"n": INTEGER}, "required": ["n"]}
     unit = {"unit_id": "a", "score0": '{"n": "5"}'}
     ran = run("schema", schema_file(tmp_path, form, schema), "--log", "log.txt", stdin=lines(unit))

@@ -351,7 +351,7 @@ def test_the_first_response_must_greet(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome(HELLO, assistant_message("Hi there!"), {"role": "user", "content": "And?"}, answer)[0]
 
 
-def test_a_rule_knows_what_the_user_asked() -> None:
+def test_a_rule_can_read_the_users_question() -> None:
     rule = {"name": "on_topic", "expr": "'document' not in question or 'document' in text", "reason": "Off topic"}
     contract = Contract(reply={"rules": [rule]})
     assert contract.check([CREATE, assistant_message("I have made you a sandwich.")]).reason == "Off topic"

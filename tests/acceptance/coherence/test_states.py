@@ -42,7 +42,7 @@ def test_a_result_has_the_four_fields() -> None:
         ("Tenemos hora a las 10:30.", "horarios"),
     ],
 )
-def test_before_the_service_no_stylist_and_no_time(text: str, said: str) -> None:
+def test_before_the_service_stylists_and_times_are_forbidden(text: str, said: str) -> None:
     found = result(text, "SERVICE_SELECTION")
     assert found.is_coherent is False
     assert said in " ".join(found.violations).lower()
@@ -75,7 +75,7 @@ def test_before_the_service_talking_about_services_is_allowed(text: str) -> None
         "Carlos atiende el lunes 25.",
     ],
 )
-def test_before_the_stylist_no_time_and_no_day(text: str) -> None:
+def test_before_the_stylist_times_and_days_are_forbidden(text: str) -> None:
     found = result(text, "STYLIST_SELECTION")
     assert found.is_coherent is False
     assert found.violations[0].startswith("Menciona horarios o días en STYLIST_SELECTION: ")
@@ -103,7 +103,7 @@ def test_before_the_stylist_listing_stylists_is_allowed(text: str) -> None:
         "Necesito tus datos.",
     ],
 )
-def test_before_the_slot_no_confirmation_and_no_question_for_data(text: str) -> None:
+def test_before_the_slot_confirmations_and_questions_for_data_are_forbidden(text: str) -> None:
     assert result(text, "SLOT_SELECTION").is_coherent is False
 
 
@@ -132,7 +132,7 @@ def test_a_violation_before_the_slot_says_which() -> None:
 
 @pytest.mark.spec("C5")
 @pytest.mark.parametrize("text", ["Tu cita confirmada es el lunes.", "Cita reservada.", "Tu cita está confirmada."])
-def test_with_the_customers_data_open_no_confirmation(text: str) -> None:
+def test_without_the_customers_data_confirmations_are_forbidden(text: str) -> None:
     assert result(text, "CUSTOMER_DATA").is_coherent is False
     assert result(text, "CUSTOMER_DATA", first_name="").is_coherent is False
     assert result(text, "CUSTOMER_DATA", first_name="Lucía").is_coherent

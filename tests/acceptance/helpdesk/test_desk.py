@@ -93,7 +93,7 @@ def test_calls_of_the_conversation_count_for_the_order(log: pytest.LogCaptureFix
     assert records(log) == [("WARNING", "checked")]
 
 
-def test_only_what_passed_is_run() -> None:
+def test_only_calls_that_passed_are_run() -> None:
     def check_adapter_status() -> str:
         return "up"
 

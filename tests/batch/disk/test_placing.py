@@ -70,7 +70,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_an_error_names_the_path_and_not_the_draft_beside_it(tmp_path: Path) -> None:
+def test_an_error_names_the_path_and_not_the_temporary_file_next_to_it(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 250)  # the name of the draft is too long
     with pytest.raises(OSError, match="File name too long") as caught:
         write({path: b"1"})

@@ -189,7 +189,7 @@ def test_a_repeated_key_of_any_line_is_reported(reply: str) -> None:
 
 
 @pytest.mark.spec("B3")
-def test_a_provider_s_line_keeps_the_fields_that_a_sift_leaves_out() -> None:
+def test_a_providers_line_keeps_the_fields_that_a_sift_leaves_out() -> None:
     line = '{"custom_id": "a", "city": "Oslo", "role": "assistant", "content": "{\\"name\\": \\"Ada\\", \\"age\\": 1}"}'
     assert json.loads(sort(line).valid)["response"]["city"] == "Oslo"
 

@@ -63,7 +63,7 @@ def test_an_invalid_reply_is_not_printed(desk: Desk) -> None:
     assert "A004 $" in done.stderr
 
 
-def test_the_whole_answer_as_json(desk: Desk) -> None:
+def test_the_whole_answer_can_be_json(desk: Desk) -> None:
     done = desk.play(BAD, GOOD).ask("--json", "-s", PERSON, "Who?")
     answer = json.loads(done.stdout)
     assert (answer["outcome"], len(answer["attempts"]), answer["cost"]) == ("repaired", 2, None)

@@ -79,7 +79,7 @@ def test_the_default_editor_schema_is_for_contracts(run: Run) -> None:
     assert "'gateway'" in run("lint", "--editor-schema", "gatway").err
 
 
-def test_check_takes_a_contract_file_and_a_state(run: Run, desk: Path) -> None:
+def test_check_accepts_a_contract_file_and_a_state(run: Run, desk: Path) -> None:
     said = "Tu cita ha sido confirmada."
     done = run("check", "--contract", "contracts/salon.yaml", "--state", "SLOT_SELECTION", stdin=said)
     assert done.code == 1
@@ -88,7 +88,7 @@ def test_check_takes_a_contract_file_and_a_state(run: Run, desk: Path) -> None:
     assert run("check", "-c", "contracts/salon.yaml", "--state", "IDLE", stdin=said).code == 0
 
 
-def test_check_takes_a_context(run: Run, desk: Path) -> None:
+def test_check_accepts_a_context(run: Run, desk: Path) -> None:
     (desk / "context.json").write_text('{"state": "CUSTOMER_DATA", "data": {"first_name": "Eva"}}')
     said = "Tu cita está confirmada."
     base = ("check", "-c", "contracts/salon.yaml", "--json")
@@ -202,7 +202,7 @@ def test_the_file_of_a_gateway_is_known_by_its_upstreams(run: Run, tmp_path: Pat
     assert ":2:26: error[N006] there is no upstream 'mian' in this file. Did you mean 'main'?" in done.out
 
 
-def test_what_cannot_be_read_is_a_fault_and_the_other_files_are_linted(run: Run, desk: Path) -> None:
+def test_an_unreadable_file_is_a_fault_and_the_other_files_are_linted(run: Run, desk: Path) -> None:
     os.mkfifo(desk / "pipe.yaml")
     long = f"{'x' * 300}.yaml"
     done = run("lint", "pipe.yaml", long, "wrong.yaml")

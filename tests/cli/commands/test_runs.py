@@ -334,7 +334,7 @@ def test_a_run_that_ended_before_the_pause_is_reported(run: Run, desk: Path) -> 
     assert asking.returncode == 0
 
 
-def test_an_error_names_the_folder_of_the_run_and_not_the_draft_beside_it(run: Run) -> None:
+def test_an_error_names_the_folder_of_the_run_and_not_the_temporary_one_next_to_it(run: Run) -> None:
     name = "x" * 250  # the name of the draft is too long
     done = run("run", "pipelines/random_walk", "--run-dir", f"runs/{name}")
     assert (done.code, done.out) == (2, "")

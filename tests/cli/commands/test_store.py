@@ -123,7 +123,7 @@ def test_a_command_that_writes_may_make_an_empty_file_a_store(run: Run, tmp_path
     assert "acme" in run("quota", "show", "--store", "s.db").out
 
 
-def test_a_store_that_cannot_be_opened_is_not_said_to_be_unwritable(
+def test_a_store_that_cannot_be_opened_is_not_reported_as_unwritable(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the address of a socket must be short

@@ -150,7 +150,7 @@ def test_a_sequence_that_is_not_a_list_of_names_is_a_fault_of_the_command(run: R
     assert done.err.startswith("trueup: --context: expected_sequence must be a list of tool names, got ")
 
 
-def test_a_context_gives_each_call_its_place(run: Run) -> None:
+def test_a_context_gives_each_call_its_position(run: Run) -> None:
     context = json.dumps({"expected_sequence": ["look", "book"]})
     args = ("check", "--tools", TOOLS, "--context", context, "-r", "-")
     assert "T020" not in run(*args, stdin=chat(("look", "{}"), ("book", "{}"))).out

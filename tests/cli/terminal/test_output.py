@@ -57,7 +57,7 @@ def test_safe_json_means_the_same(value: object) -> None:
     assert json.loads(text) == json.loads(json.dumps(value))
 
 
-def test_plain_text_is_left_alone() -> None:
+def test_plain_text_is_not_changed() -> None:
     assert safe("one\ttwo\nthree") == "one\ttwo\nthree"
     assert safe_line("one\ttwo\nthree") == "one\\ttwo\\nthree"
 

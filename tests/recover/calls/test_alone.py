@@ -67,7 +67,7 @@ arguments = st.fixed_dictionaries(
 @given(
     st.lists(st.tuples(st.sampled_from(["get_weather", "weather.forecast", "f"]), arguments), min_size=1, max_size=3)
 )
-def test_any_arguments_come_back_equal(calls: list[Call]) -> None:
+def test_any_arguments_are_read_back_equal(calls: list[Call]) -> None:
     for notation in NOTATIONS:
         if notation.exact:
             assert made(notation.write(calls)) == calls, notation.name

@@ -629,7 +629,7 @@ EXACT = [d for d in DIALECTS if not d.name.startswith(UNTYPED)]
 
 @pytest.mark.spec("T2")
 @given(ARGUMENTS, ARGUMENTS)
-def test_any_arguments_come_back_equal(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_any_arguments_are_read_back_equal(first: dict[str, Any], second: dict[str, Any]) -> None:
     calls = [("get_weather", first)] + [("get_weather", second)] * (json.dumps(first) != json.dumps(second))
     for dialect in EXACT:
         verdict = CONTRACT.check(dialect.write(calls))

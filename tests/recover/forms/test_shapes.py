@@ -48,7 +48,7 @@ def test_the_quick_look_for_the_words_of_a_report_misses_none(text: str) -> None
         (PERSON, "<p><name>Ada</name><age>36</age></p>", ADA),
     ],
 )
-def test_a_fence_with_any_info_string_holds_a_form(
+def test_a_fence_with_any_info_string_may_contain_a_form(
     schema: Any, body: str, expected: Any, marks: str, info: str
 ) -> None:
     verdict = Contract(schema).check(f"Here:\n\n{marks}{info}\n{body}\n{marks}\n\nDone.")

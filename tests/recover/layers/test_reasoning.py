@@ -88,7 +88,7 @@ def test_reasoning_is_recognized(text: str, shown: str) -> None:
     assert streamed(text, list(range(len(text))))[0] == shown
 
 
-def test_only_what_may_be_a_mark_is_held_back() -> None:
+def test_only_a_possible_mark_is_held_back() -> None:
     stream = Visible()
     assert [stream.feed(piece) for piece in ("a <", "b", "> <th", "e ", "m <think", "ing", ">x", "</thinking", ">b")] == [
         "a ", "", "<b> ", "<the ", "m ", "", "", "", "b",

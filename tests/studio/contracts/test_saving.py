@@ -108,7 +108,9 @@ def test_lint_errors_are_saved_only_by_force(put: Put, folder: Path) -> None:
         ("rules: [n > 0] # \ud83d", 400, "not_text"),
     ],
 )
-def test_what_is_not_a_contract_is_never_saved(put: Put, folder: Path, text: str, status: int, code: str) -> None:
+def test_a_text_that_is_not_a_contract_is_never_saved(
+    put: Put, folder: Path, text: str, status: int, code: str
+) -> None:
     known = hashlib.sha256(SHOP.encode()).hexdigest()
     body = json.dumps({"file": NAME, "text": text, "hash": known, "force": True}).encode()
     desk = put.__closure__[0].cell_contents  # type: ignore[attr-defined]
