@@ -125,10 +125,24 @@ def test_a_new_key_is_printed_if_none_is_given(place: Place) -> None:
     assert (started.returncode, out, err) == (0, "", "")
 
 
-def test_a_short_key_is_refused(place: Place, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("short", "has 5 characters; a key has at least 16"),
+        (
+            "schl\u00fcssel-der-tests",
+            "contains characters that a header cannot send; use ASCII letters, digits and signs",
+        ),
+        (
+            "a-key-of-\x1b-the-tests",
+            "contains characters that a header cannot send; use ASCII letters, digits and signs",
+        ),
+    ],
+)
+def test_a_key_that_cannot_be_used_is_refused(place: Place, tmp_path: Path, key: str, said: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "trueup", "mcp", str(place.folder), "--http"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
-        env={**os.environ, "TRUEUP_MCP_KEY": "short"}, check=False,
+        env={**os.environ, "TRUEUP_MCP_KEY": key}, check=False,
     )  # fmt: skip
     assert ended.returncode == 2
-    assert ended.stderr == "trueup: TRUEUP_MCP_KEY has 5 characters; a key has at least 16\n"
+    assert ended.stderr == f"trueup: TRUEUP_MCP_KEY {said}\n"

@@ -120,6 +120,8 @@ def _given_key() -> str:
     key = os.environ.get(_KEY, "").strip()
     if key and len(key) < _SHORTEST:
         raise Unavailable(f"{_KEY} has {len(key)} characters; a key has at least {_SHORTEST}")
+    if not (key.isascii() and key.isprintable()):  # clients encode other characters in different ways
+        raise Unavailable(f"{_KEY} contains characters that a header cannot send; use ASCII letters, digits and signs")
     return key
 
 
