@@ -49,8 +49,7 @@ class ContractOutputParser(BaseOutputParser):
         return _unwrapped(self.contract, verdict, self._context)
 
     def format(self, query: str) -> str:
-        instructions = self.contract.instructions()
-        return f"{query}\n\n{instructions}" if instructions else query
+        return "\n\n".join(filter(None, (query, self.contract.instructions())))
 
 
 class ContractProgram(BasePydanticProgram[Any]):
@@ -96,7 +95,9 @@ class ContractProgram(BasePydanticProgram[Any]):
         return self._settled(await self.contract.aask(call, self._messages(values), self.policy, context=self._context))
 
     def stream_call(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Iterator[Any]:
-        """Yield the value so far each time it changes, and the judged value last; called like the program itself."""
+        """Yield the value so far each time it changes, and the judged value last. `values` fill in the prompt;
+        `llm_kwargs` are passed to the model, None: nothing; `args` are ignored.
+        """
 
         def call(messages: list[dict[str, Any]]) -> Iterator[str]:
             return (part.delta or "" for part in self.llm.stream_chat(_chat(messages), **(llm_kwargs or {})))
