@@ -134,7 +134,7 @@ def test_a_validator_that_fails_on_one_reading_does_not_hide_another(reply: str)
 
     contract = Contract(Careless)
     assert contract.check(reply).unwrap() == Careless(n=1, m=2)
-    with pytest.raises(KeyError, match="'[nm]'"):  # of the object, or of the envelope around it
+    with pytest.raises(KeyError, match=r"'[nm]'"):  # of the object, or of the envelope around it
         contract.check(reply.replace("m", "x").replace("M", "x"))
 
 

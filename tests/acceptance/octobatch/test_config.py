@@ -112,7 +112,7 @@ def test_a_step_that_asks_has_four_links(run: Run, folder: Path, link: tuple[str
     change(config, *link, to={"skore": {} if link == ("validation",) else "score.json"})
     said = lint(run, "npc")
     assert f"step 'score' has no entry in {'.'.join(link)}. Did you mean 'skore'?" in said
-    assert f"{'.'.join(link)} names step 'skore', which is not there" in said
+    assert f"{'.'.join(link)} names step 'skore', which does not exist" in said
 
 
 EXEMPT: dict[str, dict[str, Any]] = {
@@ -149,7 +149,7 @@ def test_an_expression_step_needs_no_links(run: Run, folder: Path) -> None:
         (("validation", "score", "rules", 0, "expr"), "personality_consistency >=", "N012"),
         (("validation", "score", "rules", 2, "when"), "'wounds' in", "N012"),
         (("pipeline", "steps"), [{"name": "score", "coerce": {"enum_prefix": ["x"]}}], "Did you mean 'enum_prefixes'?"),
-        (("pipeline", "steps"), [{"name": "score", "coerce": "eagre"}], "coerce is off, standard, eager"),
+        (("pipeline", "steps"), [{"name": "score", "coerce": "eagre"}], "coerce must be off, standard, eager"),
         (("pipeline", "steps"), [{"name": "score", "accept": "all"}], "accept is one of none, lossless, guess, lossy"),
     ],
     ids=["template", "schema", "expression", "mock", "rule", "when", "coerce-key", "coerce-profile", "accept"],

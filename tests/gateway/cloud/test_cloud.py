@@ -418,7 +418,7 @@ upstreams:
     ("part", "said"),
     [
         ("auth: azurre", "auth is one of azure, bedrock, vertex"), ("auth: azure", "azure needs a key or a token"),
-        ("auth: azure, key: k, protocol: anthropic", "azure has no messages"),
+        ("auth: azure, key: k, protocol: anthropic", "azure does not support Anthropic's protocol"),
         ("auth: {kind: azure, regions: x}, key: k", "unknown key 'regions'"),
         ("auth: {kind: azure, token: {command: [no-such-command-here]}}", "the command 'no-such-command-here' is not found"),
         ("auth: {kind: azure, token: {}}", "a token comes from one of"),
