@@ -275,7 +275,7 @@ def test_a_studio_that_stops_ends_its_work(busy: Any) -> None:
 SERVER = """
 import sys
 from trueup.studio.working.work import LongJob
-work = Work("backtest", __import__("json").loads(sys.stdin.readline()))
+work = LongJob("backtest", __import__("json").loads(sys.stdin.readline()))
 for event in work:
     print(work.pid, flush=True)
 """
