@@ -140,7 +140,7 @@ PAGE = """<html><style>/* not read */ a { color: red }</style><body><p>Some text
             [
                 (1, "Says what it does."),
                 (6, "More."),
-                (10, "the file {name} cannot be read"),
+                (10, "the file `name` cannot be read"),
                 (11, "a remark"),
                 (16, "A comment of two lines."),
                 (19, "Does it."),
@@ -181,6 +181,20 @@ def test_a_hit_has_the_line_and_column_of_its_first_word() -> None:
     lines = "First line\n  and *some* `code` is no tool."
     (hit,) = lint(("a.md", one) for one in markdown.markdown(lines))
     assert str(hit) == "a.md:2:21: is-no: 'is no tool' → is not a …"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        """raise ValueError(f"{path}: this is no run directory")\n""",
+        """raise ValueError(f"[{i}]: {kind!r} is no type; it takes {known}")\n""",
+        """say(f"{name.get('a', `b`)} is no tool")\n""",
+    ],
+)
+def test_values_in_a_message_do_not_hide_its_words(code: str) -> None:
+    (hit,) = lint(("a.py", one) for one in python.python(code))
+    assert hit.rule == "is-no"
+    assert code[hit.column - 1 :].startswith(hit.words[:4])
 
 
 def test_a_phrase_is_found_across_a_line_break() -> None:

@@ -189,7 +189,7 @@ BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
     ({"requird": ["a"]}, [(("requird",), "unknown key 'requird'")]),
     ({"required": "a"}, [(("required",), "list of field names")]),
     ({"required": [1]}, [(("required", 0), "text")]),
-    ({"types": {"a": "strin"}}, [(("types", "a"), "no type")]),
+    ({"types": {"a": "strin"}}, [(("types", "a"), "unknown type")]),
     ({"types": ["a"]}, [(("types",), "mapping")]),
     ({"ranges": {"a": [2, 1]}}, [(("ranges", "a"), "from 2 to 1")]),
     ({"ranges": {"a": [None, None]}}, [(("ranges", "a"), "at least one bound")]),

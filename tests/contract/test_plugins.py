@@ -91,7 +91,7 @@ def test_strict_makes_its_warnings_errors(package: Path) -> None:
     [
         ("no-discont", "did you mean 'no-discount'?"),
         ("gone", "cannot be imported: ModuleNotFoundError"),
-        ("plain", "is no check; make it one with @check"),
+        ("plain", "is not a check; decorate it with @check"),
         ("leaves", "cannot be imported: SystemExit: no licence"),
     ],
 )

@@ -96,7 +96,7 @@ def test_custom_labels_add_up() -> None:
     session.name("late")
     assert session.at == 0
     assert kept.said == [("0", "", "rude"), ("0", "", "late")]
-    assert "meaning of its own" in session.name("wrong")
+    assert "already has a meaning" in session.name("wrong")
     assert "at most" in session.name("x" * (MOST + 1))
     assert session.name("  ") == "no label"
     assert session.words == {"rude": 1, "late": 1}

@@ -182,7 +182,7 @@ BAD = [
     ([{"description": "no name"}], "tools[0]: no tool definition with a name found"),
     ([{"name": ""}], "tools[0]: a tool needs a name"),
     ([{"name": "f", "parameters": [{"type": "string"}]}], "tools[0].parameters[0]: a parameter needs a name"),
-    ([{"name": "f", "parameters": [{"name": "a", "type": "strnig"}]}], "tools[0].parameters[0]: 'strnig' is no type"),
+    ([{"name": "f", "parameters": [{"name": "a", "type": "strnig"}]}], "tools[0].parameters[0]: unknown type 'strnig'"),
     ([{"name": "f", "parameters": "city"}], "tools[0].parameters: a schema is an object, got str"),
     ([3], "tools[0]: int is not a tool definition"),
     (["f"], "tools[0]: str is not a tool definition"),
@@ -412,7 +412,7 @@ def test_mocks_of_a_registry_work_once_they_have_names() -> None:
         (types.SimpleNamespace(get_all_definitions=lambda: None), "returns a list of these"),
         (types.SimpleNamespace(description="no name", parameters=[]), "an object with `name` and `parameters`"),
         (Registry(Definition("ping", "", [Parameter(None)])), r"tools\[0\]\.parameters\[0\]: a parameter needs a name"),  # type: ignore[arg-type]
-        (Registry(Definition("ping", "", [Parameter("a", "strng")])), "'strng' is no type"),
+        (Registry(Definition("ping", "", [Parameter("a", "strng")])), "unknown type 'strng'"),
     ],
 )  # fmt: skip
 def test_an_object_that_is_not_a_registry_is_refused_with_the_reason(source: Any, says: str) -> None:

@@ -18,8 +18,10 @@ _PIECE = re.compile(
 _DIRECTIVE = re.compile(r"#\s*(?:noqa|type:|pragma|ruff:|fmt:|mypy:|pyright:|!|-\*-)|#:?\s*$")
 # A regular expression, a path, a template or markup, not a sentence.
 _CODE = re.compile(
-    r"\(\?[:=!<P]|\\[bdswBDSW]|\[\^|</\w|/>|^\s*[{\[<]|\$\{|^\w+://|^--|\bSELECT\b|\bCREATE\b|==|\w\(\)$"
+    r"\(\?[:=!<P]|\\[bdswBDSW]|\[\^|</\w|/>|^\s*(?:[{\[]\s*[\"'{\[\d\\]|<)|\$\{|^\w+://|^--|\bSELECT\b|\bCREATE\b|==|\w\(\)$"
 )
+# A value in an f-string; in the passage it is a name in backticks of the same width.
+_VALUE = re.compile(r"(?<!\{)\{([^{}\n]+)\}(?!\})")
 _WORD = re.compile(r"(?<!\S)[\"'(]?([A-Za-z][a-z'-]*)(?=[\s,.:;!?)\"']|$)")
 _BETWEEN = re.compile(r"(?:\s|\\\n|#[^\n]*\n)*")
 
@@ -92,8 +94,10 @@ class _Source:
             yield from self.flush()
         self.end = match.end()
         line, column = self.place(match.start(kind))
-        # A line break in a message is a space here, of the same width.
-        self.string.add(match[kind].replace("\\n", "  "), line, column)
+        text = match[kind].replace("\\n", "  ")  # a line break in a message is a space here, of the same width
+        if "f" in match["prefix1"].lower():
+            text = _VALUE.sub(lambda value: f"`{value[1].replace('`', ' ')}`", text)
+        self.string.add(text, line, column)
 
     def flush(self) -> list[Passage]:
         """The string whose literals were joined, if it is a sentence."""

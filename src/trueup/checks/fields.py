@@ -195,7 +195,7 @@ def _read_type(one: Field, wanted: Any, where: tuple[str, ...]) -> Check | Probl
     if isinstance(wanted, str) and wanted in TYPES:
         return TypedField(one, wanted)
     suggestion = nearest(wanted, list(TYPES)) if isinstance(wanted, str) else ""
-    return Problem(where, f"{wanted!r} is no type; known are {', '.join(TYPES)}", 0, suggestion)
+    return Problem(where, f"unknown type {wanted!r}; the types are {', '.join(TYPES)}", 0, suggestion)
 
 
 def _read_range(one: Field, wanted: Any, where: tuple[str, ...]) -> Check | Problem:

@@ -259,7 +259,7 @@ def find_check(name: str) -> CustomCheck:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a package can fail in any way
         raise NoSuchCheck(f"the check {name!r} cannot be imported: {type(error).__name__}: {error}") from None
     if not isinstance(loaded, CustomCheck):
-        raise NoSuchCheck(f"{point.value} is no check; make it one with @check")
+        raise NoSuchCheck(f"{point.value} is not a check; decorate it with @check")
     return loaded
 
 

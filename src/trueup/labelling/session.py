@@ -80,7 +80,7 @@ class LabellingSession:
         if len(word) > MOST:
             return f"a label can have at most {MOST} characters"
         if word in (*DECISIONS, SKIPPED, COMMENT):
-            return f"{word!r} has a meaning of its own; choose another word"
+            return f"{word!r} already has a meaning; choose another word"
         self._write(word, self.focus)
         self.words[word] += 1
         return f"labelled {word!r}"

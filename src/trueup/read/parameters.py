@@ -64,7 +64,7 @@ def simple_schema(parameters: Iterable[Any], *, required: bool = False) -> dict[
         kind = parameter.get("type")
         if isinstance(kind, str) and _type(kind) not in _JSON_TYPES | {""}:
             known = ", ".join(sorted(_JSON_TYPES))
-            raise ValueError(f"[{i}]: {kind!r} is no type; it takes {known}")
+            raise ValueError(f"[{i}]: unknown type {kind!r}; the types are {known}")
         name = parameter["name"]
         inner = parameter.get("schema")
         schema: dict[str, Any] = inner if isinstance(inner, dict) else parameter

@@ -181,7 +181,7 @@ class Writer:
             raise StoreClosed("the store is closed; open it again")
         if not has_room():
             raise self.trouble or StoreBusy(
-                f"{self._backend.where}: {self._capacity:,} writes are waiting and none was done in {patience:g} s"
+                f"{self._backend.where}: {self._capacity:,} writes are waiting, and no write finished in {patience:g} s"
             )
 
     def _loop(self) -> None:

@@ -175,7 +175,7 @@ def test_parameters(parameter: ToolParameter, value: Any, codes: list[str]) -> N
 
 def test_a_type_that_does_not_exist_is_refused() -> None:
     # the document never checks such a parameter
-    with pytest.raises(DefinitionError, match="'strng' is no type"):
+    with pytest.raises(DefinitionError, match="unknown type 'strng'"):
         Contract(tools=ToolRegistry(ToolDefinition("look", "", [ToolParameter("a", "strng")])))
 
 

@@ -269,7 +269,7 @@ def test_expressions_are_read_although_the_shape_is_wrong(lint: Lint) -> None:
 
 def test_a_type_that_is_not_a_word_is_a_fault(lint: Lint) -> None:
     assert [code for code, *_ in lint("schema: true\nrules: {types: {a: []}}\n")] == ["N006"]
-    with pytest.raises(ValueError, match="is no type"):
+    with pytest.raises(ValueError, match="unknown type"):
         Contract(True, rules={"types": {"a": []}})
 
 

@@ -375,7 +375,7 @@ def read_row(line: bytes) -> Any:
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _finite(word: str) -> float:

@@ -90,7 +90,7 @@ class Pipeline:
         """A file in the folder. A path that leads out of it, or an impossible name, raises ValueError."""
         root = self.folder.resolve()
         if any("\0" in part or len(piece.encode()) > 255 for part in parts for piece in part.split("/")):
-            raise ValueError(f"{'/'.join(parts)[:80]!r} is no name of a file")
+            raise ValueError(f"{'/'.join(parts)[:80]!r} is not a file name")
         path = root.joinpath(*parts)
         if not path.resolve().is_relative_to(root):
             raise ValueError(f"{'/'.join(parts)} leads out of the folder of the pipeline")

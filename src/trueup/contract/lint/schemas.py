@@ -9,7 +9,7 @@ _WHERE = lazy_regex(r" at (\$(?:\.[\w-]+|\[\d+\])*)[: ]")
 def refused_at(message: str) -> Parts:
     """The path inside a schema that a refusal names; the root if there is none.
 
-    >>> refused_at("the schema is not valid JSON Schema at $.properties.a.type: 'objekt' is no type")
+    >>> refused_at("the schema is not valid JSON Schema at $.properties.a.type: unknown type 'objekt'")
     ('properties', 'a', 'type')
     """
     named = _WHERE.search(message)

@@ -52,7 +52,7 @@ class RunDir:
     def look(cls, path: Path) -> "RunDir":
         """The current state of the run. Nothing is changed, and another process may own it."""
         if not (path / JOURNAL).is_file():
-            raise NoRun(f"{path}: that is no run directory (it has no {JOURNAL}); `trueup init` makes one")
+            raise NoRun(f"{path}: not a run directory (it has no {JOURNAL}); `trueup init` creates one")
         return cls(path, _state(path, salvage=False))
 
     @property
@@ -101,7 +101,7 @@ class OwnedRun(RunDir):
         """Take over the run; no other process may own it. Work that a crash interrupted is finished or undone."""
         disk = disk or Disk()
         if not (path / JOURNAL).is_file():
-            raise NoRun(f"{path}: that is no run directory (it has no {JOURNAL}); `trueup init` makes one")
+            raise NoRun(f"{path}: not a run directory (it has no {JOURNAL}); `trueup init` creates one")
         lock = Lock(path)
         run: OwnedRun | None = None
         try:

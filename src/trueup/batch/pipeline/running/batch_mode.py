@@ -67,7 +67,7 @@ class BatchEngine(Engine):
                 self._purse.pay(held, None)  # its answers are counted one by one
             lost += came == "lost"
             if came == "stop" or lost > _LOST:
-                self.stop.ask("provider", f"{job.step.provider} lost {lost} batches; run it again to send them anew")
+                self.stop.ask("provider", f"{job.step.provider} lost {lost} batches; run it again to resend them")
                 return
             self._settle(job, asks)
         if not asks and not self.stop:
@@ -198,7 +198,7 @@ class BatchEngine(Engine):
             except TransportFailure as error:
                 if error.failure.status == 404:
                     self.run.commit("dropped", chunk=job.chunk.name, key=batch.key)
-                    self.run.log.say(f"{provider.name} does not know batch {batch.id} any more; it is sent anew")
+                    self.run.log.say(f"{provider.name} no longer knows batch {batch.id}; it is sent again")
                     return "lost"
                 failures += 1
                 if failures >= _TRIES:
