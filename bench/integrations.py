@@ -27,7 +27,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import integrations_mcp
-import trueup.adapters.polars  # noqa: F401
+import trueup.adapters.pandas  # noqa: F401 - registers the accessor
+import trueup.adapters.polars  # noqa: F401 - registers the namespace
 from integrations_replies import BROKEN, CLEAN, INVALID, THIRDS, WRAPPED, Order, Reply, only, replies
 from root import ROOT
 from trueup import Contract
