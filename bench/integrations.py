@@ -13,14 +13,14 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
-from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
+from langchain_core.output_parsers import BaseOutputParser, JsonOutputParser, PydanticOutputParser
 from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
@@ -74,6 +74,11 @@ def costs(ways: Ways, rounds: int) -> dict[str, Cost]:
             way()
             if number:
                 measured[name].append(time.process_time() - began)
+    return medians(measured)
+
+
+def medians(measured: Mapping[str, Sequence[float]]) -> dict[str, Cost]:
+    """The costs from the seconds of each round, by way."""
     base = next(iter(measured.values()))
     return {
         name: Cost(median(times), median(each / first for each, first in zip(times, base, strict=True)))
@@ -143,20 +148,23 @@ def right(reply: Reply, parse: Callable[[str], Any]) -> bool:
     return (value.model_dump() if isinstance(value, BaseModel) else value) == reply.record
 
 
-def parsers(given: Sequence[Reply], rounds: int) -> tuple[list[str], list[str]]:
-    """The costs, and which kinds of replies each parser reads rightly."""
+def parsers(contract: Contract[Any]) -> dict[str, BaseOutputParser[Any]]:
+    """Ours, and those of langchain-core."""
+    return {
+        "`ContractOutputParser`": ContractOutputParser(contract=contract),
+        "`PydanticOutputParser`": PydanticOutputParser(pydantic_object=Order),
+        "`JsonOutputParser`": JsonOutputParser(),
+    }
+
+
+def parsing(given: Sequence[Reply], rounds: int) -> list[str]:
+    """The cost of each parser on each third, called directly and as the end of a chain."""
     contract = Contract(Order)
-    ours = ContractOutputParser(contract=contract)
-    theirs: PydanticOutputParser[Order] = PydanticOutputParser(pydantic_object=Order)
-    plain = JsonOutputParser()
+    made = parsers(contract)
     ways: dict[str, Callable[[str], Any]] = {
         "`contract.check`": contract.check,
-        "`ContractOutputParser`, `parse`": ours.parse,
-        "`PydanticOutputParser`, `parse`": theirs.parse,
-        "`JsonOutputParser`, `parse`": plain.parse,
-        "`ContractOutputParser`, `invoke`": ours.invoke,
-        "`PydanticOutputParser`, `invoke`": theirs.invoke,
-        "`JsonOutputParser`, `invoke`": plain.invoke,
+        **{f"{name}, `parse`": parser.parse for name, parser in made.items()},
+        **{f"{name}, `invoke`": parser.invoke for name, parser in made.items()},
     }
 
     def over(parse: Callable[[str], Any], texts: Sequence[str]) -> Callable[[], None]:
@@ -173,7 +181,7 @@ def parsers(given: Sequence[Reply], rounds: int) -> tuple[list[str], list[str]]:
     measured = {
         name: costs({way: over(parse, texts) for way, parse in ways.items()}, rounds) for name, texts in thirds.items()
     }
-    cost = table(
+    return table(
         ("parser", *(f"{name}: ratio" for name in thirds), *(f"{name}: CPU µs" for name in thirds)),
         [
             (
@@ -184,17 +192,20 @@ def parsers(given: Sequence[Reply], rounds: int) -> tuple[list[str], list[str]]:
             for way in ways
         ],
     )
-    judges = {"`ContractOutputParser`": ours, "`PydanticOutputParser`": theirs, "`JsonOutputParser`": plain}
 
-    def shares(name: str, kinds: dict[str, Any]) -> tuple[str, ...]:
-        those = only(kinds, given)
-        counts = [sum(right(reply, judge.parse) for reply in those) for judge in judges.values()]
+
+def readings(given: Sequence[Reply]) -> list[str]:
+    """How many replies of each kind each parser reads rightly."""
+    made = parsers(Contract(Order))
+
+    def row(name: str, those: Sequence[Reply]) -> tuple[str, ...]:
+        counts = [sum(right(reply, parser.parse) for reply in those) for parser in made.values()]
         return (name, str(len(those)), *map(str, counts))
 
     kinds = CLEAN | WRAPPED | BROKEN | INVALID
-    rows = [shares(f"{name}{', must be refused' * (name in INVALID)}", {name: kinds[name]}) for name in kinds]
-    rows.append(shares("**all faulty replies**", BROKEN | INVALID))
-    return cost, table(("replies", "number", *judges), rows)
+    rows = [row(f"{name}{', must be refused' * (name in INVALID)}", only({name: kinds[name]}, given)) for name in kinds]
+    rows.append(row("**all faulty replies**", only(BROKEN | INVALID, given)))
+    return table(("replies", "number", *made), rows)
 
 
 class Asked(NamedTuple):
@@ -253,19 +264,22 @@ def agents(given: Sequence[Reply], rounds: int) -> list[str]:
 
 def server(given: Sequence[Reply], schema: str, rounds: int) -> tuple[list[str], list[str]]:
     """The cost of a call, and the largest result of each tool."""
-    call = integrations_mcp.calls(Contract(json.loads(schema)), schema, given, rounds)
+    found = integrations_mcp.calls(Contract(json.loads(schema)), schema, given, rounds)
+    times = dict(zip(integrations_mcp.Call._fields, zip(*found, strict=True), strict=True))
     rows = [
-        (name, f"{seconds / call.alone:.1f}", f"{seconds * 1e6:,.0f}")
-        for name, seconds in (
-            ("`contract.check` alone, CPU", call.alone),
-            ("a `check` call, CPU of the server", call.server),
-            ("a `check` call, CPU of the client", call.client),
-            ("a `check` call, wall", call.wall),
+        (name, f"{cost.ratio:.1f}", f"{cost.seconds / len(given) * 1e6:,.0f}")
+        for name, cost in zip(
+            (
+                "`contract.check` alone, CPU", "a `check` call, CPU of the server", "a `check` call, CPU of the client",
+                "a `check` call, wall",
+            ),
+            medians(times).values(),
+            strict=True,
         )
-    ]
+    ]  # fmt: skip
     sizes = [
-        (f"`{tool}`", str(found.results), f"{found.tokens:,}", "met" if found.tokens < LIMIT else "not met")
-        for tool, found in integrations_mcp.largest().items()
+        (f"`{tool}`", str(largest.results), f"{largest.tokens:,}", "met" if largest.tokens < LIMIT else "not met")
+        for tool, largest in integrations_mcp.largest().items()
     ]
     return (
         table(("what", "ratio", "µs per reply"), rows),
@@ -276,7 +290,8 @@ def server(given: Sequence[Reply], schema: str, rounds: int) -> tuple[list[str],
 def page(sizes: Sizes) -> str:
     schema = json.dumps(Order.model_json_schema())
     column = columns(Contract(json.loads(schema)), replies(sizes.column), sizes.rounds)
-    cost, reading = parsers(replies(sizes.parsed), sizes.rounds)
+    parsed = replies(sizes.parsed)
+    cost, reading = parsing(parsed, sizes.rounds), readings(parsed)
     asked = agents(replies(sizes.asked), sizes.rounds)
     call, tokens = server(replies(sizes.called), schema, sizes.rounds)
     lines = [
@@ -287,8 +302,9 @@ def page(sizes: Sizes) -> str:
         f"prose, a third are faulty in {len(BROKEN) + len(INVALID)} ways. All ways of a table take turns in each of {sizes.rounds} rounds. A time is the median of the rounds, and a",
         "ratio is the median of the rounds' ratios to the first row. If the machine is busy, trust the ratios.", "",
         "## Columns", "",
-        f"{sizes.column:,} replies. [pandas](howto/integrations.md#pandas) and [polars](howto/integrations.md#polars) check one reply after the other. The first loop",
-        "drops each verdict; the second one reads its findings and fixes into the columns that pandas gives.", "",
+        f"{sizes.column:,} replies. [pandas](howto/integrations.md#pandas) and [polars](howto/integrations.md#polars) check one reply after the other. A",
+        "verdict describes its findings and fixes when they are read: the first loop does not read them, and the second one puts them into the",
+        "columns that pandas gives.", "",
         *column,
         "## LangChain", "",
         f"{sizes.parsed:,} replies. Ratios are to `contract.check`, whose verdict raises nothing; a parser raises an exception for a refused reply, and",

@@ -5,7 +5,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 from mcp import Client
@@ -23,12 +22,12 @@ _FOLLOWED = 6
 
 
 class Call(NamedTuple):
-    """One `check` over stdio, and `contract.check` alone: median seconds over the rounds."""
+    """One round: seconds of `contract.check` alone, and of a `check` call in the server, in the client, and until the result is there."""
 
+    alone: float
     server: float
     client: float
     wall: float
-    alone: float
 
 
 class Largest(NamedTuple):
@@ -38,10 +37,10 @@ class Largest(NamedTuple):
     tokens: int
 
 
-def calls(contract: Contract[Any], schema: str, replies: Sequence[Reply], rounds: int) -> Call:
-    """The cost of a call, in rounds over the replies. The first round, which loads the server, does not count."""
+def calls(contract: Contract[Any], schema: str, replies: Sequence[Reply], rounds: int) -> list[Call]:
+    """The cost of each round over the replies. The first round, which loads the server, is left out."""
 
-    async def work() -> list[tuple[float, float, float, float]]:
+    async def work() -> list[Call]:
         measured = []
         with tempfile.TemporaryDirectory(prefix="bench-integrations-") as folder:
             place = make_large_place(Path(folder))
@@ -50,23 +49,19 @@ def calls(contract: Contract[Any], schema: str, replies: Sequence[Reply], rounds
             async with Client(stdio_of(place)) as client:
                 (server,) = set(_children()) - children
                 for _ in range(rounds + 1):
-                    cpu, mine, began = cpu_of(server), time.process_time(), time.perf_counter()
-                    for reply in replies:
-                        await client.call_tool("check", {"reply": reply.text, "contract": "contracts/order.yaml"})
-                    wall, mine, cpu = (
-                        time.perf_counter() - began,
-                        time.process_time() - mine,
-                        cpu_of(server) - cpu,
-                    )
                     alone = time.process_time()
                     for reply in replies:
                         contract.check(reply.text)
                     alone = time.process_time() - alone
-                    measured.append((cpu, mine, wall, alone))
+                    cpu, own, began = cpu_of(server), time.process_time(), time.perf_counter()
+                    for reply in replies:
+                        await client.call_tool("check", {"reply": reply.text, "contract": "contracts/order.yaml"})
+                    wall, own = time.perf_counter() - began, time.process_time() - own
+                    measured.append(Call(alone, cpu_of(server) - cpu, own, wall))
         return measured[1:]
 
-    columns = zip(*run(work), strict=True)
-    return Call(*(median(column) / len(replies) for column in columns))
+    measured: list[Call] = run(work)
+    return measured
 
 
 def _children() -> list[int]:
