@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-grounding bench-shelf bench-studio bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-grounding bench-shelf bench-integrations bench-studio bench-fresh study soak fmt \
         snapshots studio bundle dist lock clean
 
 help: ## show this list
@@ -131,6 +131,9 @@ bench-grounding: $(BENCH)/.installed ## measure grounding on invented records in
 
 bench-shelf: $(STAMP) ## measure ready checks on texts of installed packages, and on REPLIES="FILE.jsonl ..."
 	@$(BIN)/python bench/shelf.py $(if $(REPLIES),--replies $(REPLIES)) --markdown docs/benchmarks-shelf.md
+
+bench-integrations: $(STAMP) ## measure adapters and the MCP server, compared with a loop and the frameworks' own parsers
+	@$(BIN)/python bench/integrations.py --markdown docs/benchmarks-integrations.md
 
 bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client and others, and try hostile upstreams on each
 	@$(BENCH)/bin/python bench/http_clients.py --evil
