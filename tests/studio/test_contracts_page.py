@@ -164,14 +164,14 @@ def test_errors_are_shown_in_place_and_block_saving_until_forced(served: Any, lo
     see(tab.locator(".contract-text .foot"), "1 error")
     see(tab.locator(".flips"), "The text has 1 error.")
     problem = tab.get_by_role("list", name="Problems").get_by_role("button")
-    see(problem, "line 14")
+    see(problem, "line 15")
     tab.locator("h1").evaluate("() => document.activeElement.blur()")
     problem.click()
     assert tab.evaluate("document.activeElement.closest('.cm-editor') !== null"), "a click goes to the place"
     assert axe(tab) == []
     tab.keyboard.press("Control+s")
     dialog = tab.get_by_role("dialog", name="Save a contract that does not work?")
-    see(dialog, "line 14")
+    see(dialog, "line 15")
     button(tab, "Keep editing").click()
     assert support.text == before
     button(tab, "Discard").click()
