@@ -91,7 +91,7 @@ def test_calls_keep_their_results_and_order_applies_across_turns(kind: str) -> N
             assert [call.name for call in talk.ask().calls] == ["book"]
             talk.run([look, book])
             assert talk.ask().text == "Booked."
-            with pytest.raises(ValueError, match="no call waits"):
+            with pytest.raises(ValueError, match="no call is waiting"):
                 talk.run([look, book])
     paired: Any = paired_chat if kind == "openai" else paired_messages
     assert paired(server.requests[-1].messages) == 2
