@@ -138,7 +138,7 @@ def tables(tally: Tally) -> str:
             kinds.append(f"| {key} | {count.all:,} | {count.cell()} | {count.unchecked:,} |")
     flags = ", ".join(f"{key} {number:,}" for key, number in sorted(tally.flags.items())) or "none"
     summary = (
-        f"{len(tally.documents):,} documents. Of all leaves that were flagged, {100 * tally.precision():.2f} % are false. "
+        f"{len(tally.documents):,} documents. {100 * tally.precision():.2f} % of all flagged leaves are false. "
         f"Booleans, which no text can show: {flags}."
     )
     return "\n".join(

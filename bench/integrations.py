@@ -209,7 +209,7 @@ def readings(given: Sequence[Reply]) -> list[str]:
 
 
 class Asked(NamedTuple):
-    """What an agent did with the replies: requests to the model, and outputs that are the record."""
+    """The result of an agent: how many requests it made, and how many outputs were the record."""
 
     requests: int
     right: int

@@ -142,8 +142,8 @@ def _probes(data: Any) -> Table:
         for name, row in data["peers"].items()
     ]
     note = (
-        f"{data['count']} hand-written messy replies, each with its schema. Silently wrong: a value that is not the one meant, "
-        "without a word; then how many of these still stand after a check by the schema."
+        f"{data['count']} hand-written messy replies, each with its schema. Silently wrong: a wrong value "
+        "without any sign of it; then how many of these also pass a check by the schema."
     )
     return (
         "Probes",

@@ -197,6 +197,16 @@ def test_values_in_a_message_do_not_hide_its_words(code: str) -> None:
     assert code[hit.column - 1 :].startswith(hit.words[:4])
 
 
+def test_a_long_string_that_is_an_item_is_not_a_docstring() -> None:
+    code = 'CASES = [\n    """this is no tool""",\n]\n\n\ndef f() -> None:\n    """This is no tool."""\n'
+    assert [one.line for one in python.python(code, messages=False)] == [7]
+
+
+def test_a_single_backtick_does_not_hide_the_text_after_its_paragraph() -> None:
+    lines = "A ` alone.\n\nThis is no tool.\n\nAnother ` alone."
+    assert [hit.line for hit in lint(("a.md", one) for one in markdown.markdown(lines))] == [3]
+
+
 def test_a_phrase_is_found_across_a_line_break() -> None:
     (hit,) = lint(("a.py", one) for one in python.python("# This text is\n# no tool.\n"))
     assert (hit.line, hit.column, hit.rule) == (1, 8, "is-no")

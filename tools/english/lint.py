@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from english.passage import Passage
 from english.rules import OURS, checks, rules
 
-# Code and addresses are not prose: they keep their length and lose their letters.
-_CODE = re.compile(r"(`+)([^`]+)(`+)|\w+://\S+")
+# Code and addresses are not prose: they keep their length and lose their letters. Neither reaches beyond its passage (\x1f).
+_CODE = re.compile(r"(`+)([^`\x1f]+)(`+)|\w+://\S+")
 _BETWEEN = "\n\x1f\n"
 
 

@@ -78,7 +78,7 @@ class _Source:
     def add_long(self, match: re.Match[str]) -> Iterator[Passage]:
         yield from self.flush()
         line, column = self.place(match.start("long"))
-        is_docstring = not self.source[self.start : match.start()].strip()
+        is_docstring = not self.source[self.start : match.start()].strip() and not self.is_value(match.start())
         text = match["long"]
         if is_docstring or (self.messages and "b" not in match["prefix"].lower() and not _CODE.search(text)):
             rows, in_example = [], False
@@ -86,6 +86,11 @@ class _Source:
                 in_example = bool(row.strip()) and (in_example or row.lstrip().startswith(">>>"))
                 rows.append((line + number, 1 if number else column, "" if in_example else row))
             yield from markdown.read(rows)
+
+    def is_value(self, offset: int) -> bool:
+        """True for a string on its own line that is an item, an argument or a part of an expression."""
+        before = self.source[:offset].rstrip()
+        return before.endswith(("(", "[", "{", ",", "=", "+"))
 
     def add_string(self, match: re.Match[str]) -> Iterator[Passage]:
         kind = "double" if match["double"] is not None else "single"

@@ -105,8 +105,12 @@ def _affixes(shop: Workshop, groups: list[SpellingGroup]) -> Iterator[Proposal]:
         about = frozenset(number for group in shown for number in group.numbers)
         if len({group.found for group in shown}) < _SEVERAL or len(about) < NEEDED:
             continue
-        what = "begins with" if option == "enum_prefixes" else "holds"
-        title = f"{_field(shown[0].path)} often {what} {affix!r}: read what stands beside it"
+        what = (
+            "begins with {}: read the part after it"
+            if option == "enum_prefixes"
+            else "contains {}: read the part before it"
+        )
+        title = f"{_field(shown[0].path)} often {what.format(repr(affix))}"
         facts = {option: affix, "values": {group.found: group.meant for group in shown}}
         draft = _Draft("affix", ("schema", *shown[0].place), title, about, f"V005 {folded(shown[0].path)}", facts)
         yield from _tested(shop, draft._replace(affix=(option, affix)))

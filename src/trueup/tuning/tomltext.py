@@ -29,7 +29,7 @@ def edited(text: str, edit: Edit) -> str:
     read_toml(text, marks)
     place = marks.value(edit.path)
     if place == marks.value(edit.path[:-1]):
-        raise CannotEdit(f"{render(edit.path)} has no line of its own in this TOML file; change it by hand")
+        raise CannotEdit(f"{render(edit.path)} does not have its own line in this TOML file; change it by hand")
     starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
     found = _VALUE.match(text, starts[place.line - 1] + place.column - 1)
     if found is None or found[0].startswith(('"""', "'''")):

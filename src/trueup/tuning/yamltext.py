@@ -154,7 +154,7 @@ class YamlTree:
         if parent.flow_style:
             return self._out_of_flow(parent, index, start, end)
         if len(parent.value) == 1:
-            raise CannotEdit(f"{render(path)} is all that stands there; remove what it stands in")
+            raise CannotEdit(f"{render(path)} is the only entry there; remove the whole block")
         first = self._line_of(start)
         node = parent.value[index]
         last = self._last_line(node[1] if isinstance(node, tuple) else node)

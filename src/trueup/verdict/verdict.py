@@ -284,7 +284,7 @@ class Verdict(Generic[T]):
         )  # fmt: skip
 
     def with_findings(self, findings: Findings, *, runs: bool = True) -> "Verdict[T]":
-        """This verdict with other `findings` in place of its own; with `runs=False`, none of its calls may run."""
+        """This verdict with other `findings`; with `runs=False`, none of its calls may run."""
         calls, refused = (self.calls, self.refused) if runs else ((), ())
         return Verdict(
             self._reply, self.data, findings, self._fixes, self._value, calls, metrics=self.metrics, refused=refused,

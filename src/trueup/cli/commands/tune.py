@@ -164,8 +164,8 @@ def _head(tuning: "Tuning", width: int) -> Iterator[Line]:
         yield [(line, "yellow")]
     if evidence.unrecorded:
         said = (
-            f"{evidence.unrecorded:,} labels do not say which decision they are about, nor does their source. They are taken to speak of"
-            " this contract as it is; after you change it, that is no longer so."
+            f"{evidence.unrecorded:,} labels do not say which decision they are about, nor does their source. trueup assumes"
+            " that they are about the current contract; after you change it, that is no longer true."
         )
         yield from ([(line, "yellow")] for line in wrapped(said, width))
     if evidence.unnoted:

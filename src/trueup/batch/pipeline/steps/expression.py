@@ -116,7 +116,7 @@ def refuse_unstorable(name: str, value: Any) -> None:
             continue
         if kind is float:
             if not math.isfinite(item):
-                raise UnitError(f"{name}: {item} is no number that JSON has", "U033")
+                raise UnitError(f"{name}: JSON cannot represent the number {item}", "U033")
         elif kind in (list, tuple):
             stack += [(inner, depth + 1) for inner in item]
         elif kind is dict:

@@ -86,5 +86,5 @@ def _reopen(run: OwnedRun) -> list[str]:
         if went_on:
             continue  # its units are already elsewhere; opening it again would duplicate them
         run.commit("reopened", chunk=name, step=step)
-        done.append(f"{name} is open again at step {step}; `trueup run` works it out anew from what is recorded")
+        done.append(f"{name} is open again at step {step}; `trueup run` computes it again from what is recorded")
     return done
