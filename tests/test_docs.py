@@ -252,8 +252,8 @@ def test_the_pages_work_from_disk_and_their_search_does_too(site: Path) -> None:
         expect(page.get_by_text("No matching documents")).to_be_visible(timeout=60_000)
         field.clear()
         field.press_sequentially("circuit breakers")
-        found.filter(has_text="Ask until the reply is true").first.click(timeout=60_000)
-        expect(page.get_by_role("heading", level=1)).to_contain_text("Ask until the reply is true", timeout=60_000)
+        found.filter(has_text="Ask until the reply is valid").first.click(timeout=60_000)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Ask until the reply is valid", timeout=60_000)
         browser.close()
     assert not wrong
     assert not [url for url in asked if not url.startswith((site.as_uri(), "data:", "about:", "blob:"))]
