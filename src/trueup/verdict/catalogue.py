@@ -189,7 +189,11 @@ _FIXES = (
     FixKind("C008", "to-string", "guess", 2, "A number became a string."),
     FixKind("C009", "null-dropped", "guess", 2, "null for an optional field was dropped."),
     FixKind(
-        "C010", "key-matched", "guess", 2, "A key that differs only in case or spacing, or is an alias, was matched."
+        "C010",
+        "key-matched",
+        "guess",
+        2,
+        "A key that differs only in case, spacing or punctuation, or is an alias, was matched.",
     ),
     FixKind(
         "C011",
