@@ -36,12 +36,13 @@ def retry(
     start: bool,
     max_cost: float | None,
 ) -> int:
-    """Prepare the failed units of a RUN for another attempt. The next prompt of each unit says what was wrong.
+    """Prepare the failed units of a RUN for another attempt, with prompts that say what was wrong.
 
     Failures at the stages parse, schema_validation and validation are retried while the unit has attempts left. Units
-    that never had a reply are retried too, and units without a prompt if the template now gives one. Other failures
-    stay. Failure files are archived as .bak; each new chunk has its requests in the provider's batch format. Exit
-    code 0: units were taken, or nothing had failed; 1: all failures have used their attempts or cannot be retried.
+    that never had a reply are retried too, and so are units without a prompt if the template now produces one. Other
+    failures stay failed. Failure files are archived as .bak. The requests of each new chunk are also written in the
+    provider's batch format. Exit code 0: units were prepared, or nothing had failed, 1: all failures have used up their
+    attempts or cannot be retried.
     """
     from trueup.batch.pipeline.retrying.retry import caused_by
     from trueup.batch.pipeline.retrying.retry import retry as take

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @click.group()
 def store() -> None:
-    """Inspect, back up, restore and erase a store."""
+    """Inspect, back up, restore and prune a store; erase data."""
 
 
 @store.command()
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the details as one JSON document.")
 def info(url: str, *, as_json: bool) -> None:
     """Show where a store is, how much it contains and since when."""
     with opened(url) as found:
@@ -93,15 +93,15 @@ def restore(file: Path, url: str, *, force: bool) -> int:
 
 @store.command()
 @store_option
-@click.option("--tenant", required=True, metavar="NAME", help="The tenant to erase the data of.")
+@click.option("--tenant", required=True, metavar="NAME", help="The tenant whose data to erase.")
 @click.option("--user", metavar="NAME", help="Erase only the data of this user of the tenant.")
 @click.option("--sums", is_flag=True, help="Also erase the tenant's usage and limits.")
-@click.option("--yes", is_flag=True, help="Delete the data; without this, it is only counted.")
+@click.option("--yes", is_flag=True, help="Delete the data; without this option, it is only counted.")
 def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> int:
     """Delete the data of a tenant or a user.
 
-    Without --yes, it only shows what would be deleted. The sums of the tenant and its models stay for billing, unless
-    --sums is given. Gateways may keep running. Exit code 1: requests were in progress; run it again.
+    Without --yes, it only shows what would be deleted. Usage totals of the tenant and its models are kept for billing,
+    unless --sums is given. Gateways may keep running. Exit code 1: requests were in progress; run it again.
 
     \b
       trueup store erase --store s.db --tenant acme --user ada
