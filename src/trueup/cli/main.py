@@ -39,7 +39,7 @@ GROUPS = {
         "export": "Write valid replies and their prompts as a fine-tuning file.",
     },
     "Before you change a contract": {
-        "backtest": "Compare two contracts on stored replies: which verdicts change?",
+        "backtest": "Compare two contracts on stored replies: which verdicts flip?",
         "label": "Label trueup's decisions as right or wrong, one key per reply.",
         "tune": "Measure rules against labels; suggest changes to the contract.",
         "infer": "Draft a contract from replies, a type or an OpenAPI file.",

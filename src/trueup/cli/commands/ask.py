@@ -63,7 +63,7 @@ OUT_OF_TIME = 3
     type=click.Choice(["whole", "fields"]),
     default="whole",
     show_default=True,
-    help="Ask for the whole reply again, or for the failing fields.",
+    help="Ask again for the whole reply, or only for the failing fields.",
 )
 @click.option(
     "--attempts", type=click.IntRange(min=1), default=12, show_default=True, metavar="N", help="Make at most N calls."

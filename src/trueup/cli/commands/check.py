@@ -45,7 +45,7 @@ _MOST_ERRORS = 10  # errors that --value lists
 @click.option(
     "--order",
     metavar="ORDER",
-    help="The order of calls: names separated by commas, JSON text, or a .json file.",
+    help="The expected order of tool calls: names separated by commas, JSON text, or a .json file.",
 )
 @click.option("--history", metavar="FILE", help="A .json file with the messages before the reply.")
 @click.option(

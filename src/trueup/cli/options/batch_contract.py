@@ -27,7 +27,7 @@ def contract_options(command: Command) -> Command:
         click.option("-c", "--contract", metavar="CONTRACT", help="A contract file, a JSON Schema file, or module:name."),
         click.option("-s", "--schema", metavar="SCHEMA", help="Instead of a contract: a schema, as for `trueup check`."),
         click.option("-t", "--tools", metavar="TOOLS", help="Instead of a contract: the tools that were offered."),
-        click.option("--order", metavar="ORDER", help="The order of calls; with --tools."),
+        click.option("--order", metavar="ORDER", help="With --tools: the expected order of calls."),
         accept_option(None),
         coercion_options(None),
         strict_option(default=None),
