@@ -288,7 +288,7 @@ def _judge(found: "Backtest", conditions: "list[Condition]") -> int:
         if unknown := condition.unknown(figures):
             click.echo(f"--fail-if {condition.text!r}: {', '.join(unknown)} is not known from these replies", err=True)
         if condition.holds(figures):
-            click.echo(f"--fail-if {condition.text!r} holds", err=True)
+            click.echo(f"--fail-if {condition.text!r} is true", err=True)
             failed = True
     sys.stderr.flush()
     return int(failed)

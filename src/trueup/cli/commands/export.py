@@ -77,7 +77,7 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
     if options["preference"] and form not in PREFERENCES:
         raise Unavailable(f"--preference: {form} has no such format; use {' or '.join(PREFERENCES)}")
     if share is not None and held_out is None:
-        raise Unavailable("--share is the share that --held-out takes; give --held-out FILE too")
+        raise Unavailable("--share needs --held-out FILE")
     if held_out is not None and held_out.resolve() == out.resolve():
         raise Unavailable("--held-out and --out name the same file")
     wish = ExportOptions(form, options["preference"], options["system"], SHARE if share is None else share)

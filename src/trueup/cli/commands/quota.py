@@ -113,7 +113,7 @@ def set_limit(
     from trueup.verdict.display import safe_line
 
     said = (
-        "no limit any more"
+        "the limit was removed"
         if amount is None
         else f"{_amount(amount, unit)} {unit} per {per}".replace("per total", "in all")
     )
@@ -135,7 +135,7 @@ def check(url: str, tenant: str | None) -> int:
     for fault in faults:
         click.echo(safe_line(fault))
     click.echo(
-        "the ledger agrees with the recorded use and holds" if not faults else f"{len(faults)} disagree",
+        "the ledger agrees with the recorded use and the amounts on hold" if not faults else f"{len(faults)} disagree",
         err=bool(faults),
     )
     return 1 if faults else 0

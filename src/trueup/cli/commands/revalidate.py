@@ -53,7 +53,7 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, *, adopt: boo
     files = [Path(folder) / name for name in ("validated.jsonl", "failures.jsonl")]
     missing = [file for file in files if not file.exists()]
     if missing:
-        raise Unavailable(f"{missing[0]}: there is no such file; DIR is the --out of a finished `trueup sift`")
+        raise Unavailable(f"{missing[0]}: there is no such file; DIR is the output folder of a finished `trueup sift`")
     target = Path(out) if out else Path(folder) / f"revalidated-{spec.digest[:8]}"
     code = run_batch([str(file) for file in files], spec, target, options, flips=True)
     if code in {0, 1} and not options["as_json"] and options["progress"] != "none":

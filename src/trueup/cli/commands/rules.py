@@ -66,7 +66,9 @@ def _section(given: str, step: str | None) -> Any:
         if not _OTHERS.isdisjoint(data):
             raise Unavailable(f"{given}: there are no rules in it; {_HOW}")
         if data and "validation" in document.data and all(isinstance(part, dict | list) for part in data.values()):
-            raise Unavailable(f"{given}: its rules are by step; name one with --step: {', '.join(map(str, data))}")
+            raise Unavailable(
+                f"{given}: its rules are grouped by step; choose one with --step: {', '.join(map(str, data))}"
+            )
     if not isinstance(data, dict | list):
         raise Unavailable(f"{given}: {_HOW}")
     return data

@@ -56,7 +56,7 @@ def run(place: str, *, as_json: bool, quiet: bool, estimate: bool, like: str | N
     _above(options["max_cost"], "--max-cost", "dollars, 0 or more", least=0.0)
     _above(options["poll"], "--poll", "seconds, above 0", least=1e-6)
     if like is not None and not estimate:
-        raise RunUnavailable("--like names the run that an estimate learns from; give --estimate too")
+        raise RunUnavailable("--like needs --estimate")
     given = PipelineOptions(
         options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"], options["cache"]
     )

@@ -110,7 +110,7 @@ def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> 
     from trueup.verdict.display import safe_line
 
     if sums and user is not None:
-        raise click.UsageError("--sums is for a whole tenant; the sums of a user always go")
+        raise click.UsageError("--sums is for a whole tenant; a user's usage is always erased")
     with opened(url) as found:
         erased = found.erase(tenant, user, sums=sums, dry=not yes)
     whose = safe_line(tenant if user is None else f"{tenant}, user {user}")
@@ -121,7 +121,7 @@ def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> 
         for line in _counts(erased.rows):
             click.echo(line)
     if erased.left:
-        click.echo(f"{erased.left:,} requests are under way; run it again in five minutes", err=True)
+        click.echo(f"requests in progress: {erased.left:,}; run this command again in five minutes", err=True)
     if erased.rows and not yes:
         click.echo("nothing was deleted; add --yes", err=True)
     return 1 if erased.left and yes else 0
@@ -136,7 +136,7 @@ def _days(given: str) -> float | None:
     except ValueError:
         days = -1.0
     if not 0 <= days < 1e6:
-        raise click.BadParameter(f"{given!r} is not a number of days; give one, or 'forever'")
+        raise click.BadParameter(f"{given!r} is not a number of days; give a number, or 'forever'")
     return days
 
 
