@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from trueup import Contract
-from trueup.ask import gate
-from trueup.contract import acting
+from trueup.ask import gate, prices
+from trueup.contract import acting, forms
+from trueup.store import records
 from trueup.verdict.events import Checked
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +24,10 @@ OLD: dict[str, Callable[[], object]] = {
     "Verdict.confidence": lambda: Contract().check("Hello.").confidence,
     "Checked.confidence": lambda: Checked().confidence,
     "trueup.contract.acting": lambda: acting.execute,
+    "trueup.contract.forms": lambda: forms.Given,
     "trueup.ask.gate.Part": lambda: gate.Part,
+    "trueup.ask.prices.Listed": lambda: prices.Listed,
+    "trueup.store.records.Raw": lambda: records.Raw,
     "stream(context)": lambda: Contract(True).stream({"state": "IDLE"}),
 }
 

@@ -66,8 +66,14 @@ def codes_page() -> str:
     parts = [
         "# Codes",
         "",
-        "Every change made to a reply is a **fix** with a code and a grade; everything wrong with it is a **finding** with",
-        "a code and a level. A code never changes its meaning. `trueup explain CODE` shows the same pages in a terminal.",
+        "Every change made to a reply is a **fix**; everything wrong with a reply is a **finding**. Each has a code whose meaning",
+        "never changes. `trueup explain CODE` shows the same pages in a terminal.",
+        "",
+        "- The **grade** of a fix says how certain it is: `lossless` (the meaning is certain), `guess` (one of several readings was",
+        "  chosen) or `lossy` (something is missing). A contract says [which grades it accepts](../howto/accept.md).",
+        "- The **price** of a fix is a small number that says how unlikely it is. If a reply can be read in several ways, trueup",
+        "  takes the reading that fits the schema at [the lowest total price](../howto/accept.md#when-a-reply-has-several-readings).",
+        "- The **level** of a finding is `error`, which refuses the reply, or `warning`, which does not unless the contract is strict.",
         "",
     ]
     for kinds, word in ((FIXES, "Fixes"), (FINDINGS, "Findings")):

@@ -86,7 +86,7 @@ def test_a_rule_that_refuses_too_much_fails_with_a_summary(runner: Runner) -> No
     runner.change("level: warning", "level: error")
     done = runner.run("Lint", "Backtest")
     assert done.returncode == 1, done.stdout
-    assert "--fail-if 'newly_refused > 2%' holds" in done.stdout
+    assert "--fail-if 'newly_refused > 2%' is true" in done.stdout
     summary = runner.summary.read_text("utf-8")
     assert "newly refused" in summary
     assert "B005" in summary

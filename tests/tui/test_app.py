@@ -201,7 +201,7 @@ def test_pausing_a_run_that_is_not_running_is_reported(folder: Path) -> None:
     async def steps(pilot: Any) -> None:
         await pilot.press("enter", "p")
         await settled(pilot, lambda: len(app._notifications) > 0)
-        assert any("nobody is running it" in note.message for note in app._notifications)
+        assert any("no process is running it" in note.message for note in app._notifications)
 
     drive(app, steps)
 

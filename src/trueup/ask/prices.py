@@ -10,6 +10,7 @@ from datetime import date
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
+from warnings import warn
 
 import msgspec
 
@@ -83,3 +84,10 @@ def _row(name: str, provider: str | None) -> PriceRow | None:
 def _price(facts: dict[str, Any]) -> Price:
     plain = {name: value for name, value in facts.items() if name not in {"most_output", "long"}}
     return Price(**plain, long=_price(facts["long"]) if "long" in facts else None)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Listed":
+        warn("trueup.ask.prices.Listed is deprecated since 0.2; use PriceRow", DeprecationWarning, stacklevel=2)
+        return PriceRow
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

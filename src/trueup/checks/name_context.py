@@ -64,7 +64,7 @@ _NO_PROSE = lazy_regex(
 
 
 class NameInContext:
-    """The position of a name, with the words around it in small letters."""
+    """The position of a name, with the words around it in lower case."""
 
     __slots__ = ("_before", "_behind", "_called", "_clause", "_sentence", "_start", "_stop", "_text")
 

@@ -20,7 +20,7 @@ from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply, Turn
 
 MIN_TEXT = 10
-# Invisible characters: white space, control and format characters, fillers, variation selectors, tags.
+# Invisible characters: whitespace, control and format characters, fillers, variation selectors, tags.
 _UNSEEN = (
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x1680, 0x1680),
     (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x2800, 0x2800),

@@ -1,8 +1,8 @@
 """Names of tools in prose that the contract does not offer.
 
 Takes a text, the offered tools and the contract's settings; yields a finding for each such name. A name that is formed
-like the offered ones (`naming`) counts unless its surroundings say otherwise (`talk`); any other name counts if its
-surroundings say that it is a tool, or if it is in a list of tools (`listed`). Arguments and enum values of the offered
+like the offered ones (`naming`) counts unless its surroundings say otherwise (`name_context`); any other name counts if its
+surroundings say that it is a tool, or if it is in a list of tools (`name_lists`). Arguments and enum values of the offered
 tools never count.
 """
 
@@ -57,7 +57,7 @@ class Mentions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `suffixes`: a name that ends with one of them is reported, too; empty: none.
     - `patterns`: a name that matches one of these patterns as a whole is reported, too; empty: none.
     - `level`: the level of the finding.
-    - `ignore`: names that are never reported; `*` means any letters. Empty: none.
+    - `ignore`: names that are never reported; `*` stands for any characters. Empty: none.
     """
 
     prefixes: tuple[str, ...] = ()

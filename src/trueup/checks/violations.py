@@ -147,7 +147,7 @@ def _joined(hits: Sequence[Hit], text: str) -> list[Hit]:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span without the blanks and marks at its ends; a span of only such characters stays."""
+    """A span without the spaces and marks at its ends; a span of only such characters stays."""
     said = text[start:end]
     if not said.strip(_MARKS):
         return start, end

@@ -1,6 +1,6 @@
 """Computes an upper bound for how often a schema checks one place of a value.
 
-If alternatives lead to the same definitions again and again, the checks double at every step (X9), and the
+If alternatives lead to the same definitions again and again, the checks double at every step, and the
 validator would make them all. Recursion is different, because the validator remembers it.
 """
 

@@ -25,7 +25,7 @@ _MAX_PLANS = 8
 
 # A line of a list that a model wrote into a string.
 _BULLETED = lazy_regex(r"^[ \t]*(?:[-*•+]|[0-9]{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
-_MOST_LISTS = 8  # so many nested lists of one are replaced by their element
+_MOST_LISTS = 8  # up to this many nested lists with one item are replaced by that item
 
 # These readings change the type, and are only used if the whole value becomes valid.
 _MUST_FIT = frozenset({"C008", "C016", "C014"})
@@ -186,7 +186,7 @@ def _from_text(node: Node, text: str, run: CoercionRun, depth: int) -> list[Coer
 
 
 def _from_list(node: Node, value: list[Any], run: CoercionRun, depth: int) -> list[Coercion]:
-    """A list of one as its element, if no list is allowed."""
+    """A list with one item as that item, if no list is allowed."""
     if len(value) != 1 or list in node.ok or _is_buried(value):
         return []
     element = value[0]
@@ -198,7 +198,7 @@ def _from_list(node: Node, value: list[Any], run: CoercionRun, depth: int) -> li
 
 
 def _is_buried(value: list[Any]) -> bool:
-    """Whether there are more nested lists of one than anybody could intend."""
+    """Whether there are more nested lists with one item each than anybody could intend."""
     inner: Any = value
     for _ in range(_MOST_LISTS):
         if type(inner) is not list or len(inner) != 1:
@@ -208,7 +208,7 @@ def _is_buried(value: list[Any]) -> bool:
 
 
 def _to_list(node: Node, value: Any, run: CoercionRun, depth: int) -> list[Coercion]:
-    """A single value as a list of one, if that list is valid."""
+    """A single value as a list with one item, if that list is valid."""
     if type(value) is str:
         table = None if node.items is None else node.items.compiled().table
         parts = None if table is None else table.split(value)

@@ -112,7 +112,7 @@ class SchemaPlace:
             return False
 
     def holds(self, value: Json, depth: int) -> bool:
-        """Whether a value certainly fits. False means nothing, because a check is compiled only for places that are often used.
+        """Whether a value certainly fits. False proves nothing, because a check is compiled only for places that are often used.
 
         Containers are only judged near the root, at a `depth` of a few steps; judging them at every level would not be linear.
         """

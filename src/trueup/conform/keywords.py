@@ -35,7 +35,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def plainly_fits(place: SchemaPlace, value: Any) -> bool:
     """True if a place has only rules about scalar types, of the value or of its members, and they are fulfilled.
 
-    False means nothing. The test is one level deep, so that testing every level stays linear.
+    False proves nothing. The test is one level deep, so that testing every level stays linear.
     """
     kind = type(value)
     if kind in (place.plain or _plain_kinds(place)):

@@ -47,7 +47,7 @@ class NoSuchCode(ValueError):
 
 
 def find_kinds(word: str) -> list[Kind]:
-    """The kinds with a code or a name, in any case; a fix and its finding may share a name.
+    """The kinds with a code or a name, in upper or lower case; a fix and its finding may share a name.
 
     >>> [kind.code for kind in find_kinds("Trailing-Comma")]
     ['S001']

@@ -233,9 +233,9 @@ class Contract(Generic[T]):
         return completed(reply, context or {}) if self._listens else context or {}
 
     def clean(self, text: str, fields: dict[str, Any]) -> bytes | None:
-        """The value of a text as JSON, if the text is valid without any fix and follows every rule; else None: use `check`.
+        """The value of a text as JSON, if the text is valid without any fix and follows every rule; otherwise None: then call `check`.
 
-        Most replies of a large file are judged this way: no verdict is made if it would be empty. `fields` are the
+        Most replies of a large file are judged this way, because a verdict without findings and fixes is not needed. `fields` are the
         unit's fields, like `input` in the context of `check`.
 
         >>> contract = Contract({"required": ["n"]}, rules=["n < limit"])

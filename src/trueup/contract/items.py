@@ -40,7 +40,7 @@ class RefusedItem(msgspec.Struct, frozen=True):
 class Items(Generic[X]):
     """The items of a list, each as soon as it has closed; `Contract.items()` makes one. Iterate with `for` or `async for`.
 
-    `refused` contains the items that are not valid. `withdrawn` contains items that were given before the reply
+    `refused` contains the items that are not valid. `withdrawn` contains items that were yielded before the reply
     switched to another list; the items of that list follow. `verdict` is the verdict of the whole reply, available
     after the last item: a valid item does not mean that the rest of the reply is valid. `contract` is the contract of
     the whole reply; `source`, `path` and `context` are the same as for `Contract.items`.
@@ -100,7 +100,7 @@ class Items(Generic[X]):
             yield from self._judged(index, data)
 
     def _withdraw(self) -> None:
-        """Withdraw the items that were given: they belong to a list that does not count."""
+        """Withdraw the items that were yielded: they belong to a list that does not count."""
         self.withdrawn += self._given
         self._given, self._taken, self.refused = [], [], []
 

@@ -170,8 +170,8 @@ class OtherOptions(TypedDict, total=False):
     accept: Annotated[
         "Accept",
         Option(
-            "The riskiest kind of fix that a reply may need and still be ok: `none`, `lossless`, `guess` or `lossy`.",
-            in_files="The riskiest kind of fix that a reply may need and still be ok.",
+            "The riskiest grade of fix that a reply may need and still be ok: `none`, `lossless`, `guess` or `lossy`.",
+            in_files="The riskiest grade of fix that a reply may need and still be ok.",
             default="guess",
             choices=get_args(Accept),
         ),
@@ -185,7 +185,10 @@ class OtherOptions(TypedDict, total=False):
             choices=get_args(Profile), identifies=True,
         ),
     ]  # fmt: skip
-    strict: Annotated[bool, Option("Whether a warning refuses the reply too.", default=False)]
+    strict: Annotated[
+        bool,
+        Option("Whether to refuse replies with warnings, and replies that can be read in several ways.", default=False),
+    ]
     max_size: Annotated[int, Option("The longest reply that is read, in characters.", default=10_000_000, least=1)]
     max_depth: Annotated[int, Option("The deepest nesting that is read.", default=500, least=1, most=500)]
     name: Annotated[

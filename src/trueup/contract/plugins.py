@@ -217,7 +217,7 @@ def check(
         )
     if not _NAME.match(name):
         raise ValueError(
-            f"a check's name contains only small letters, digits and '-', such as no-discount; got {name!r}"
+            f"a check's name contains only lower-case letters, digits and '-', such as no-discount; got {name!r}"
         )
     if level not in ("error", "warning"):
         raise ValueError(f"a check's level is error or warning; got {level!r}")

@@ -41,7 +41,7 @@ class Stream(Generic[T]):
     `verdict` has the verdict after the last one.
 
     - `contract`: the contract that judges.
-    - `source`: a stream of an SDK, or any iterator of chunks, synchronous or asynchronous; None: you feed it.
+    - `source`: a stream of an SDK, or any iterator of chunks, synchronous or asynchronous; None: you feed it yourself.
     - `context`: what is known about the conversation, as in `Contract.check`; None: nothing.
     - `on_closed`: a function that is called with the name and value of each member of the root that has closed; None: none.
 

@@ -12,7 +12,7 @@ _GLUED = lazy_regex(r"[\w)\]}]\Z")
 _ARGUMENT = lazy_regex(r"\w=\Z")
 # The sentence continues after the bracket.
 _GOES_ON = lazy_regex(r"[ \t]*[,;]?[ \t]+[^\W\d_]|[ \t]*,[ \t]*[\[{]")
-# A key in small letters at the start of a line.
+# A key in lower case at the start of a line.
 _LABEL = lazy_regex(r"(?:\A|\n)[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*\Z")
 _FIELD = lazy_regex(r"(?m)^[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*[^\s{\[]")
 _WORD = lazy_regex(r"[^\W\d_][ \t]*\Z")

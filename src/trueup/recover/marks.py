@@ -21,7 +21,7 @@ _CLOSE: Final[list[str]] = [token for row in _ROWS for token in row["close"]]
 _WEAK: Final[list[str]] = [token for row in _ROWS for token in row.get("weak", ())]
 _TOKENS: Final[list[str]] = _OPEN + _CLOSE + _WEAK
 
-# The maximum length of blanks, of a namespace or suffix, and of attributes in a tag.
+# The maximum length of spaces, of a namespace or suffix, and of attributes in a tag.
 _BLANKS, _WORD, _ATTRIBUTES = 2, 12, 80
 
 

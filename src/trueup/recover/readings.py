@@ -209,7 +209,7 @@ def _in_cdata(text: str, aims: Aims) -> list[Candidate]:
 
 
 def _blanked(text: str, visible: list[tuple[int, int]]) -> str:
-    """The text with everything outside the visible stretches replaced by blanks, so that offsets stay the same."""
+    """The text with everything outside the visible stretches replaced by spaces, so that offsets stay the same."""
     pieces: list[str] = []
     at = 0
     for start, stop in [*visible, (len(text), len(text))]:

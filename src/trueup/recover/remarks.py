@@ -179,7 +179,7 @@ def _retracts(said: str) -> bool:
 
 
 def _starts(said: str) -> list[int]:
-    """Where sentences begin, or continue after a dash, without the blanks before them."""
+    """Where sentences begin, or continue after a dash, without the spaces before them."""
     ends = {0, *(stop for _, stop in bounds(said)), *(dash.end() for dash in _DASH.finditer(said))}
     return sorted({at + len(said[at:]) - len(said[at:].lstrip()) for at in ends})
 

@@ -12,9 +12,9 @@ from itertools import groupby
 from trueup.recover.words import words
 from trueup.verdict.patterns import lazy_regex
 
-# Marks of scripts without blanks, with their quotes.
+# Marks of scripts without spaces, with their quotes.
 _WIDE = r"[。！？]+[\"'”’」』）)]*"
-# A sentence of a growing text ends where a blank follows; a point at the very end may not be final ("3." before "5").
+# A sentence of a growing text ends where a space follows; a point at the very end may not be final ("3." before "5").
 # A wide mark ends the sentence immediately. The last of several marks counts, so that many marks take no time.
 ENDED = lazy_regex(rf"[.!?…؟۔।][\"'”’»)\]*]{{0,8}}(?=\s)|{_WIDE}|\n")
 

@@ -5,14 +5,14 @@ read when the first pattern is needed. No other module of the reader contains wo
 
 A phrase is written in lower case, as people write it, and matches anywhere unless its list says where:
 
-    plain words     match themselves; a blank is any short run of blanks
+    plain words     match themselves; a space matches any short run of spaces
     (a|b)           one of them; (a|b)? one of them or nothing; groups may be nested
     entschuldig*    any ending of a word; a separate * is any one word
     das … falsch    a short gap inside the sentence
     that's          ' also matches ’
 
 Everything else matches itself. A phrase that begins or ends with a letter begins or ends at the edge of a word, except in
-scripts that write no blanks between words. Patterns are compiled for lower case: search in `text.lower()`.
+scripts without spaces between words. Patterns are compiled for lower case: search in `text.lower()`.
 """
 
 import re
@@ -31,7 +31,7 @@ _SOURCES = {
     _APOSTROPHE: "['’]",
 }
 _VARIABLE = frozenset(_SOURCES)
-# Scripts without blanks between words: Thai to Burmese, Khmer, kana, Chinese characters.
+# Scripts without spaces between words: Thai to Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = lazy_regex("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
 _NAME = lazy_regex(r"<([a-z]+\.[a-z_]+)>")
 _LONGEST_OPENING = 4
@@ -131,7 +131,7 @@ class PhraseOpening(NamedTuple):
 
 
 def openings(names: tuple[str, ...], after: str) -> dict[str, PhraseOpening]:
-    """The beginnings of the phrases of some lists, by their first three letters, or one in scripts without blanks.
+    """The beginnings of the phrases of some lists, by their first three letters, or one in scripts without spaces.
 
     A short word includes one of the characters `after`.
     """
@@ -182,7 +182,7 @@ def parse(text: str) -> Phrase:
 
 
 def _parsed(text: str, at: int, *, after_gap: bool) -> tuple[list[Phrase], int]:
-    """Alternatives up to the end of the text or the group, and that end; `after_gap`: a blank precedes them."""
+    """Alternatives up to the end of the text or the group, and that end; `after_gap`: a space precedes them."""
     options: list[list[str | PhraseGroup]] = [[]]
     while at < len(text) and text[at] != ")":
         here = options[-1]
@@ -206,9 +206,9 @@ def _parsed(text: str, at: int, *, after_gap: bool) -> tuple[list[Phrase], int]:
 
 
 def _spaced(option: list[str | PhraseGroup], *, after_gap: bool) -> Phrase:
-    """A sequence in which an optional group includes a blank next to it, and a gap the blanks on both sides.
+    """A sequence in which an optional group includes a space next to it, and a gap the spaces on both sides.
 
-    `after_gap`: the beginning, a blank or a gap precedes the next node.
+    `after_gap`: the beginning, a space or a gap precedes the next node.
     """
     out: list[str | PhraseGroup] = []
     for at, node in enumerate(option):
@@ -339,7 +339,7 @@ def _tell(phrase: Phrase) -> set[str]:
 
 
 def _runs(phrase: Phrase) -> Iterator[str]:
-    """The runs of certain characters in a phrase, without blanks at their ends."""
+    """The runs of certain characters in a phrase, without spaces at their ends."""
     run = ""
     for node in (*phrase, _GAP):
         if isinstance(node, str) and (node == _BLANK or node not in _VARIABLE):

@@ -63,7 +63,7 @@ def _around(text: str, sign: re.Match[str]) -> tuple[int, int] | None:
         return None
     at = sign.start()
     before = text[max(0, at - _LONGEST) : at]
-    if sign[0][0] in "([{<":  # in brackets, with or without a blank before them
+    if sign[0][0] in "([{<":  # in brackets, with or without a space before them
         before = before.rstrip(" ")
         at = sign.start() - len(text[max(0, at - _LONGEST) : at]) + len(before)
     found = _NAME.search(before.rpartition("\n")[2])

@@ -14,7 +14,7 @@ _INLINE = lazy_regex(r"``[^`\n]{1,400}``|`[^`\n]{1,400}`")
 
 
 class FencedBlock(NamedTuple):
-    """A fenced block: its language in small letters, the position of its content, and whether its fence is closed."""
+    """A fenced block: its language in lower case, the position of its content, and whether its fence is closed."""
 
     language: str
     start: int
@@ -46,7 +46,7 @@ def blocks(text: str) -> list[FencedBlock]:
 
 
 def without_code(text: str) -> str:
-    """A text with blanks instead of code, in fences and between backticks; positions stay the same.
+    """A text with spaces instead of code, in fences and between backticks; positions stay the same.
 
     >>> without_code("Run `x` now")
     'Run     now'
@@ -63,5 +63,5 @@ def without_code(text: str) -> str:
 
 
 def _blank(text: str) -> str:
-    """Blanks instead of a text, with its line breaks."""
+    """Spaces instead of a text, with its line breaks."""
     return "\n".join(" " * len(line) for line in text.split("\n"))

@@ -52,7 +52,7 @@ def _look(seen: CheckedText) -> Iterator[ReadyFinding]:
 
 
 def _end(text: str, start: int, length: int) -> int:
-    """The end of a number with this many letters and digits, with blanks, dots or dashes in it; 0 if there is none."""
+    """The end of a number with this many letters and digits, with spaces, dots or dashes in it; 0 if there is none."""
     at = start
     for _ in range(length):
         if at > start and text[at : at + 1] in _MARKS:

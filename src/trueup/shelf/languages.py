@@ -181,7 +181,7 @@ def pieces(text: str) -> list[ReplyStretch]:
 
 
 def _without(found: re.Match[str]) -> str:
-    """Blanks for a run that is in no language: an address, a path, a name in code, a number; else the run itself."""
+    """Spaces for a run that is in no language: an address, a path, a name in code, a number; else the run itself."""
     run = found[0]
     word = run.strip(_AROUND)
     is_word = len(word) <= _LONGEST and not (len(word) > 1 and word.isupper()) and not _NOT_WORDS.search(word)

@@ -1,7 +1,7 @@
 """A text as its reader sees it: without invisible characters, in plain letters and digits, and with references decoded.
 
 Takes a text; returns the plain text, and a way back to positions in the original. Full-width and mathematical letters,
-digits of other scripts, special blanks and dashes become their ASCII forms; `&#64;` and, in JSON, `\\u0040` become `@`.
+digits of other scripts, special spaces and dashes become their ASCII forms; `&#64;` and, in JSON, `\\u0040` become `@`.
 Letters that only look alike are not changed.
 """
 

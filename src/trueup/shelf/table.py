@@ -42,7 +42,7 @@ _ROWS = (
           group=("no_email", "no_phone", "no_card", "no_iban")),
     Ready("language", "H006", "languages", "The reply is in one of these languages.", "language", "py3langid",
           plain=False),
-    Ready("urls", "H007", "urls", "Addresses are well formed, honest, and on the list if there is one.", "allow", calls=True),
+    Ready("urls", "H007", "urls", "Addresses are well formed, not misleading, and on the list if there is one.", "allow", calls=True),
     Ready("code", "H008", "code", "Python, JSON and SQL in the reply parse.", "code", plain=False),
     Ready("terms", "H009", "terms", "Words that must not occur, and words that must.", "forbid"),
     Ready("no_prompt_leak", "H011", "leaks", "No parts of the system prompt."),

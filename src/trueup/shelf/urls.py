@@ -3,7 +3,7 @@ the list.
 
 An address has a scheme and `//`, or begins with `www.`. In links (of Markdown, of HTML, or alone between quotes) it may
 also have only a scheme (`javascript:`) or begin with `//`. Nothing is downloaded. A host is compared in the form that a
-browser reads: without the user name, in small letters, with `xn--` names decoded.
+browser reads: without the user name, in lower case, with `xn--` names decoded.
 """
 
 import re
@@ -17,7 +17,7 @@ from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-# The text before the target of a link, then addresses anywhere. A target ends at a blank or a quote, an address also at
+# The text before the target of a link, then addresses anywhere. A target ends at a space or a quote, an address also at
 # `](`.
 _LINK = (
     r"""^[ \t>]{0,9}\[[^\[\]\n]{1,200}\]:[ \t]{0,3}<?|(?:(?<=^)|(?<=[\s"'<]))(?:href|src|action|formaction|poster|cite|data|background|ping"""

@@ -11,6 +11,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from warnings import warn
 
 import msgspec
 import orjson
@@ -497,3 +498,10 @@ def _what(note: Note) -> tuple[str, ...]:
         if note.own_attempts > 1:
             what.append("retried")
     return tuple(what)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Raw":
+        warn("trueup.store.records.Raw is deprecated since 0.2; use RawRow", DeprecationWarning, stacklevel=2)
+        return RawRow
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

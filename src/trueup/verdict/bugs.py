@@ -114,7 +114,7 @@ def bug_of(error: BaseException) -> Bug | None:
 
 
 def tried(judge: Callable[..., R], *arguments: Any) -> R | None:
-    """The result of judging a part of a reply, or None if that hits a bug: the same code may work on the whole reply, and runs again then."""
+    """The result of judging a part of a reply, or None if that hits a bug: it may work on the whole reply, where it is run again."""
     try:
         return judge(*arguments)
     except (Exception, SystemExit) as error:

@@ -39,7 +39,7 @@ _FIXES = (
     FixKind("W002", "prose", "lossless", 2, "Text around the value was removed."),
     FixKind("W003", "reasoning", "lossless", 1, "A reasoning block next to the answer was removed."),
     FixKind("W004", "tag", "lossless", 1, "A tag around the value was removed."),
-    FixKind("W005", "special-token", "lossless", 1, "A special token of the model was removed."),
+    FixKind("W005", "special-token", "lossless", 1, "A special token from the model's chat template was removed."),
     FixKind("W006", "invisible-around", "lossless", 0, "Invisible characters around the value were removed."),
     FixKind("W007", "envelope", "guess", 4, "The value was inside an envelope key that is not in the schema."),
     FixKind("W008", "encoded-twice", "guess", 3, "The value was JSON written inside a JSON string."),
@@ -53,7 +53,7 @@ _FIXES = (
         5,
         "Another value in the reply also fits; the better or the later one was kept.",
     ),
-    FixKind("W011", "repeated", "lossless", 1, "The same value was given more than once."),
+    FixKind("W011", "repeated", "lossless", 1, "The reply contained the same value more than once."),
     FixKind("W012", "gathered", "guess", 4, "Several values were gathered into the list that the schema asks for."),
     FixKind("W013", "out-of-reasoning", "lossy", 40, "The only value was inside a reasoning block."),
     FixKind(
@@ -61,7 +61,7 @@ _FIXES = (
     ),
     FixKind("W015", "inner-part", "lossy", 40, "The value was inside another one that was cut off or broken."),
     FixKind(
-        "W016", "quote-block", "lossless", 1, "Quotation marks or line numbers at the start of each line were removed."
+        "W016", "quote-block", "lossless", 1, "Quote markers or line numbers at the start of each line were removed."
     ),
     FixKind(
         "W017",
@@ -87,7 +87,7 @@ _FIXES = (
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
     FixKind("S002", "missing-comma", "guess", 2, "A comma was added between two values."),
-    FixKind("S003", "extra-comma", "guess", 3, "A comma with nothing before it was dropped."),
+    FixKind("S003", "extra-comma", "guess", 3, "A comma without a value before it was dropped."),
     FixKind("S004", "missing-colon", "guess", 3, "A colon was added between a key and its value."),
     FixKind("S005", "missing-bracket", "guess", 4, "A closing bracket was added."),
     FixKind("S006", "wrong-bracket", "guess", 4, "A closing bracket of the wrong kind was replaced."),
@@ -128,7 +128,7 @@ _FIXES = (
     FixKind("S033", "non-finite", "lossy", 20, "NaN or Infinity, which JSON does not have, became null."),
     FixKind("S034", "out-of-range", "lossy", 20, "A number too large to represent became null."),
     FixKind("S035", "lone-surrogate", "lossy", 20, "Half of a surrogate pair became U+FFFD."),
-    FixKind("S036", "missing-value", "lossy", 20, "A key or an item had no value; it became null."),
+    FixKind("S036", "missing-value", "lossy", 20, "A key had no value; its value became null."),
     FixKind("S037", "lone-key", "lossy", 25, "A key without a value was dropped."),
     FixKind("S038", "odd-separator", "lossless", 1, "Another character was used in place of a colon or a comma."),
     FixKind("S039", "bad-utf8", "lossy", 20, "Bytes that are not UTF-8 became U+FFFD."),
@@ -189,7 +189,11 @@ _FIXES = (
     FixKind("C008", "to-string", "guess", 2, "A number became a string."),
     FixKind("C009", "null-dropped", "guess", 2, "null for an optional field was dropped."),
     FixKind(
-        "C010", "key-matched", "guess", 2, "A key that differs only in case or spacing, or is an alias, was matched."
+        "C010",
+        "key-matched",
+        "guess",
+        2,
+        "A key that differs only in case, spacing or punctuation, or is an alias, was matched.",
     ),
     FixKind(
         "C011",
@@ -203,7 +207,7 @@ _FIXES = (
     FixKind("C014", "formatted-number", "guess", 4, "A number written with symbols, units or separators was read."),
     FixKind("C015", "enum-part", "guess", 3, "An enum value was found by a configured prefix or delimiter."),
     FixKind("C016", "boolean-to-string", "guess", 3, "A boolean became a string."),
-    FixKind("C017", "only-field", "guess", 5, "A bare value became the only field that the object requires."),
+    FixKind("C017", "only-field", "guess", 5, "A bare value was put into the only field that the object requires."),
     FixKind("C018", "type-converted", "lossless", 1, "The contract's type converted the value."),
 )
 
@@ -281,7 +285,7 @@ _FINDINGS = (
     FindingKind("B008", "check-refused", "error", "A check of the contract refuses the reply."),
     FindingKind("Q001", "no-message", "error", "There is no assistant message to judge."),
     FindingKind("Q002", "empty-response", "error", "All messages of the reply are empty."),
-    FindingKind("Q003", "only-calls", "error", "The reply calls tools and says nothing."),
+    FindingKind("Q003", "only-calls", "error", "The reply calls tools but says nothing."),
     FindingKind("Q004", "only-whitespace", "error", "The reply's text is only whitespace."),
     FindingKind("Q005", "unexplained-output", "error", "A tool's output is not followed by enough text to explain it."),
     FindingKind("Q006", "too-short", "error", "The reply's text is too short to be useful."),
@@ -314,16 +318,16 @@ _FINDINGS = (
     # evidence in the sources
     FindingKind("E001", "no-evidence", "error", "A value is not in the source."),
     FindingKind("E002", "only-in-prompt", "error", "A value appears only in the prompt's instructions or example."),
-    FindingKind("E003", "other-record", "error", "The source gives a value for another record."),
+    FindingKind("E003", "other-record", "error", "In the source, the value belongs to another record."),
     FindingKind("E004", "altered-quotation", "error", "A quotation does not appear word for word in the source."),
     FindingKind("E005", "unknown-citation", "error", "The reply cites a document that does not exist."),
-    FindingKind("E006", "wrong-citation", "error", "The cited document does not say what the sentence states."),
+    FindingKind("E006", "wrong-citation", "error", "The cited document does not contain the claim."),
     FindingKind("E007", "no-source", "error", "The contract is grounded, and the context has no source."),
     # asking again
     FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply arrived."),
     FindingKind("A002", "unfinished", "error", "The provider did not say that the reply was finished."),
-    FindingKind("A003", "same-fault", "error", "The model made the same fault again after a correction."),
-    FindingKind("A004", "gave-up", "error", "No valid reply arrived in as many tries as the policy allows."),
+    FindingKind("A003", "same-fault", "error", "The model repeated a fault after a correction."),
+    FindingKind("A004", "gave-up", "error", "No valid reply arrived within the tries that the policy allows."),
     FindingKind("A005", "cancelled", "error", "The ask was cancelled."),
     FindingKind("A006", "echoed-form", "error", "A value is the form's placeholder."),
     FindingKind(
@@ -334,7 +338,7 @@ _FINDINGS = (
     FindingKind(
         "N002", "bad-syntax", "error", "A file is not valid YAML, TOML or JSON of the kind that contracts use."
     ),
-    FindingKind("N003", "file-too-large", "error", "A file is too large or too deep, aliases counted."),
+    FindingKind("N003", "file-too-large", "error", "A file is too large or too deeply nested, counting its aliases."),
     FindingKind("N004", "key-twice", "error", "A key appears twice in one mapping of a file."),
     FindingKind("N005", "unknown-option", "error", "A file has an unknown key."),
     FindingKind("N006", "wrong-shape", "error", "A value in a file has the wrong shape."),
@@ -355,7 +359,12 @@ _FINDINGS = (
     ),
     FindingKind("N020", "broken-example", "error", "An example of a contract does not give the expected result."),
     FindingKind("N021", "refused-part", "error", "A part of a contract was refused when the contract was built."),
-    FindingKind("N022", "check-failed", "error", "The reply rules cannot be read, so no reply can be judged."),
+    FindingKind(
+        "N022",
+        "check-failed",
+        "error",
+        "The reply rules cannot be read from the environment, so no reply can be judged.",
+    ),
     FindingKind("N023", "strange-keyword", "warning", "A key of a schema looks like a misspelled JSON Schema keyword."),
     FindingKind(
         "N024",
@@ -397,7 +406,10 @@ _FINDINGS = (
     FindingKind("N051", "secret-in-address", "warning", "An address in a gateway's file contains a password."),
     FindingKind("N052", "open-to-all", "warning", "A gateway that others can reach lets everyone in."),
     FindingKind(
-        "N053", "shadowed-route", "warning", "No model reaches a route, because an earlier route takes them all."
+        "N053",
+        "shadowed-route",
+        "warning",
+        "A route is never used, because an earlier route matches all of its models.",
     ),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
@@ -415,7 +427,7 @@ _FINDINGS = (
     FindingKind("U030", "no-prompt", "error", "The template produces no prompt for a unit."),
     FindingKind("U031", "expression-failed", "error", "An expression of a step fails for a unit."),
     FindingKind("U032", "loop-unfinished", "error", "A loop of a step does not end for a unit."),
-    FindingKind("U033", "not-storable", "error", "An expression gives a value that JSON cannot represent."),
+    FindingKind("U033", "not-storable", "error", "An expression produces a value that JSON cannot represent."),
     FindingKind("U034", "nothing-to-fan-out", "error", "A unit has no list to fan out."),
     FindingKind("U035", "no-reply-helps", "error", "A rule of the configuration refuses every possible reply."),
     # bugs in the code of a contract

@@ -48,7 +48,7 @@ class CodePage(NamedTuple):
 
 
 class BadPage(ValueError):
-    """A page does not have the format of pages."""
+    """The text is not in the format of a page."""
 
 
 def read_page(text: str) -> CodePage:

@@ -200,7 +200,7 @@ def test_all_pairs_of_a_unit_are_on_the_same_side_of_the_split(
         (["nothing", "-o", "t.jsonl"], "nothing: there is no validated.jsonl"),
         (["pipeline", "--step", "x", "-o", "t.jsonl"], "--step is for runs"),
         (["run", "--step", "ask", "-o", "no/such/t.jsonl"], "there is no folder no/such"),
-        (["run", "--step", "ask", "-o", "t.jsonl", "--share", "0.5"], "give --held-out FILE too"),
+        (["run", "--step", "ask", "-o", "t.jsonl", "--share", "0.5"], "--share needs --held-out FILE"),
         (["run", "--step", "ask", "-o", "t.jsonl", "--held-out", "t.jsonl"], "name the same file"),
         (["run", "--step", "ask", "-o", "t.jsonl", "--held-out", "run/../t.jsonl"], "name the same file"),
         (["run", "--step", "ask", "-o", "run/journal.jsonl"], "--out run/journal.jsonl: that is inside the run run"),

@@ -47,7 +47,7 @@ def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> N
     base = ("backtest", both[0], "--against", both[1], "units.jsonl", "--json", "--progress", "none")
     assert run(*base, "--fail-if", "newly_refused > 3").code == 0
     holds = run(*base, "--fail-if", "newly_refused > 3", "--fail-if", "newly_refused.high > 40%")
-    assert (holds.code, holds.err) == (1, "--fail-if 'newly_refused.high > 40%' holds\n")
+    assert (holds.code, holds.err) == (1, "--fail-if 'newly_refused.high > 40%' is true\n")
     unknown = run(*base, "--fail-if", "cost > 1")
     assert (unknown.code, unknown.err) == (0, "--fail-if 'cost > 1': cost is not known from these replies\n")
     bad = run(*base, "--fail-if", "refusals > 1")

@@ -260,7 +260,7 @@ def test_filters_report_their_errors(run: Run, files: Path) -> None:
         (("rules", "missing.yaml"), "missing.yaml"),
         (("schema", "gone.json"), "SCHEMA gone.json: there is no such file"),
         (("rules", "contract.yaml"), "contract.yaml: there are no rules in it; give a file with"),
-        (("rules", "steps.yaml"), "steps.yaml: its rules are by step; name one with --step: split, grade"),
+        (("rules", "steps.yaml"), "steps.yaml: its rules are grouped by step; choose one with --step: split, grade"),
         (("rules", "steps.yaml", "--step", "spilt"), "has no such step (there: split, grade)"),
     ):
         ran = run(*wrong)

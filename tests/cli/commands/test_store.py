@@ -70,7 +70,7 @@ def test_a_user_is_counted_first_and_then_erased(run: Run, filled: Path) -> None
         ]
         store.quota.reserve("acme", "under way")
     done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--sums", "--yes")
-    assert (done.code, done.err) == (1, "1 requests are under way; run it again in five minutes\n")
+    assert (done.code, done.err) == (1, "requests in progress: 1; run this command again in five minutes\n")
     done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--user", "ada", "--sums")
     assert (done.code, "--sums is for a whole tenant" in done.err) == (2, True)
 
@@ -101,7 +101,7 @@ def test_prune_deletes_data_older_than_its_retention_time(run: Run, filled: Path
     assert ["verdicts", "3"] in [line.split() for line in run("store", "info", "--store", filled.name).out.splitlines()]
     wrong = run("store", "prune", "--store", filled.name, "--ledger", "soon")
     assert wrong.code == 2
-    assert "'soon' is not a number of days; give one, or 'forever'" in wrong.err
+    assert "'soon' is not a number of days; give a number, or 'forever'" in wrong.err
 
 
 @pytest.mark.parametrize(

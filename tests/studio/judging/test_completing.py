@@ -199,7 +199,7 @@ def test_an_accepted_completion_inserts_its_text(text: str, label: str, kind: st
 def test_completions_have_a_description() -> None:
     assert (
         offered("¦")["accept"]["info"]
-        == "The riskiest kind of fix that a reply may need and still be ok. Default: guess."
+        == "The riskiest grade of fix that a reply may need and still be ok. Default: guess."
     )
     assert offered("¦")["accept"]["detail"] == "none | lossless | guess | lossy"
     assert offered(SCHEMA + "rules:\n  - expr: ¦")["name"]["info"] == "string. The whole name."
@@ -208,8 +208,8 @@ def test_completions_have_a_description() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("acc¦ept: guess", "The riskiest kind of fix"),
-        ("¦accept: guess", "The riskiest kind of fix"),
+        ("acc¦ept: guess", "The riskiest grade of fix"),
+        ("¦accept: guess", "The riskiest grade of fix"),
         ("schema:\n  require¦d: [a]", "required members"),
         ("tools:\n  - na¦me: look", "a model calls it"),
         (SCHEMA.replace("name: {", "na¦me: {"), "The whole name."),
@@ -222,7 +222,7 @@ def test_completions_have_a_description() -> None:
         (TALK + "  NEXT: {forbid: [tim¦es]}", "It offers a time."),
         ("examples:\n  - {reply: x, gives: [V0¦05]}", "not-in-enum"),
         ("reply:\n  rules:\n    - {name: a, expr: len¦gth > 2}", "characters"),
-        ('{"acc¦ept": "guess"}', "The riskiest kind of fix"),
+        ('{"acc¦ept": "guess"}', "The riskiest grade of fix"),
     ],
 )
 def test_a_known_word_has_hover_text(text: str, said: str) -> None:

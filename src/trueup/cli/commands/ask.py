@@ -47,7 +47,7 @@ OUT_OF_TIME = 3
     "models",
     multiple=True,
     metavar="NAME",
-    help="The model. Repeat the option to name models to try next.",
+    help="The model; repeat the option for fallback models.",
 )
 @click.option("--key-env", metavar="NAME", help="The environment variable that contains the key for --url.")
 @click.option(
@@ -63,7 +63,7 @@ OUT_OF_TIME = 3
     type=click.Choice(["whole", "fields"]),
     default="whole",
     show_default=True,
-    help="Ask for the whole reply again, or for the failing fields.",
+    help="Ask again for the whole reply, or only for the failing fields.",
 )
 @click.option(
     "--attempts", type=click.IntRange(min=1), default=12, show_default=True, metavar="N", help="Make at most N calls."
@@ -85,7 +85,7 @@ OUT_OF_TIME = 3
 def ask(prompt: str | None, file: str | None, *, as_json: bool, stream: bool, quiet: bool, **options: Any) -> int:
     """Ask a model until its reply is valid under a contract.
 
-    The prompt is PROMPT, --file, or standard input. The value, or the text, goes to standard output; progress goes to
+    The prompt comes from PROMPT, --file, or standard input. The value, or the text, goes to standard output; progress goes to
     standard error. Exit code 0: a reply was valid, 1: no reply was valid, 2: the command or the contract is wrong, 3:
     no reply was valid before the deadline, 130: stopped with Ctrl-C.
 

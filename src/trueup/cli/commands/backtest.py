@@ -63,12 +63,12 @@ _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*\Z")
 @click.option("--progress", type=click.Choice(["auto", "bar", "plain", "json", "none"]), default="auto", show_default=True,
               help="Progress on standard error; auto shows a bar on a terminal, otherwise lines.")  # fmt: skip
 def backtest(new: str, sources: tuple[str, ...], **options: Any) -> int:
-    """Judge stored replies under a NEW contract and an old one; show what flips, why, and what it would cost.
+    """Judge stored replies under a NEW contract and an old one; show which verdicts flip, why, and the cost.
 
-    SOURCE is a store (an SQLite file or postgresql://…), a folder of `trueup sift`, a run directory, or a file of
+    SOURCE is a store (an SQLite file or postgresql://…), a folder from `trueup sift`, a run directory, or a file of
     replies. NEW and OLD are contract files, JSON Schema files or module:name. No model is asked and nothing is changed.
-    Replies are judged in random order, so the estimates shown while it works are not biased. A reply that cannot be
-    judged again is counted with the reason. Exit code 0: fine, 1: a --fail-if condition is true, 2: the command, a
+    Replies are judged in random order, so the estimates shown during the run are not biased. Replies that cannot be
+    judged again are counted, with the reason. Exit code 0: fine, 1: a --fail-if condition is true, 2: the command, a
     contract or a source is wrong, 3: a limit or a full disk, 130: stopped.
 
     \b
@@ -288,7 +288,7 @@ def _judge(found: "Backtest", conditions: "list[Condition]") -> int:
         if unknown := condition.unknown(figures):
             click.echo(f"--fail-if {condition.text!r}: {', '.join(unknown)} is not known from these replies", err=True)
         if condition.holds(figures):
-            click.echo(f"--fail-if {condition.text!r} holds", err=True)
+            click.echo(f"--fail-if {condition.text!r} is true", err=True)
             failed = True
     sys.stderr.flush()
     return int(failed)

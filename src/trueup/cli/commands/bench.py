@@ -43,7 +43,7 @@ def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, 
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )  # fmt: skip
 def bench(only: tuple[str, ...], *, as_json: bool, color: Color) -> None:
-    """Measure what checking costs on this machine, compared with other installed libraries.
+    """Measure how fast checking is on this machine, compared with other installed libraries.
 
     Shows the CPU time of one call: the best of several. Libraries take turns in one process. This takes about ten
     seconds. Libraries that are not installed are listed and left out.

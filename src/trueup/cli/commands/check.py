@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from trueup.cli.options.acceptance import accept_option, strict_option
 from trueup.cli.options.coercion import coercion_options, take_coercion
 from trueup.cli.options.references import Unavailable, no_file
 from trueup.cli.terminal.output import Color
@@ -44,9 +45,9 @@ _MOST_ERRORS = 10  # errors that --value lists
 @click.option(
     "--order",
     metavar="ORDER",
-    help="The order of calls: names separated by commas, JSON text, or a .json file.",
+    help="The expected order of tool calls: names separated by commas, JSON text, or a .json file.",
 )
-@click.option("--history", metavar="FILE", help="The messages before the reply, as a .json file.")
+@click.option("--history", metavar="FILE", help="A .json file with the messages before the reply.")
 @click.option(
     "-c",
     "--contract",
@@ -63,20 +64,12 @@ _MOST_ERRORS = 10  # errors that --value lists
     metavar="FILE",
     help="The text in which every value must appear; a .json file may contain documents or messages. May be repeated.",
 )
-@click.option("--state", metavar="NAME", help="The state that the conversation is in; short for --context.")
 @click.option(
-    "--accept",
-    type=click.Choice(OPTIONS["accept"].choices),
-    default=OPTIONS["accept"].default,
-    show_default=True,
-    help="The riskiest kind of fix that an accepted reply may need.",
+    "--state", metavar="NAME", help="The state that the conversation is in; short for a `state` in --context."
 )
+@accept_option(OPTIONS["accept"].default)
 @coercion_options(OPTIONS["coerce"].default)
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse replies that can be read in several ways, and replies with warnings.",
-)
+@strict_option(default=False)
 @click.option(
     "--max-size",
     type=click.IntRange(min=OPTIONS["max_size"].least),
@@ -122,7 +115,7 @@ def check(
     """Judge one reply, from FILE or standard input.
 
     Shows each tool call with its verdict, the changes as a diff, each error underlined in the text, and the value. Exit
-    code 0: ok, 1: refused, 2: the command, the schema, the tools or the contract are wrong.
+    code 0: ok, 1: refused, 2: the command, the schema, the tools or the contract is wrong.
 
     \b
       trueup check reply.txt --schema person.json

@@ -19,7 +19,7 @@ from trueup.cli.options.references import Unavailable
 def compare(a: str, b: str, *, as_json: bool, as_markdown: bool, html: str | None, examples: int) -> int:
     """Compare two sifts or two runs: which units flip, which values and findings differ, and what each cost.
 
-    A and B are folders of `trueup sift`, runs of a pipeline, or one of each. Units are matched by id, in any order. If
+    A and B are folders from `trueup sift`, runs of a pipeline, or one of each. Units are matched by id, in any order. If
     one is still in progress, its results so far are compared. Exit code 0: the units and findings are the same, 1:
     something differs, 2: A or B cannot be read.
 

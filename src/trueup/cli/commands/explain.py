@@ -25,7 +25,7 @@ from trueup.verdict.display import safe_line
 
 @click.command()
 @click.argument("code", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as one JSON document.")
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -34,7 +34,13 @@ from trueup.verdict.display import safe_line
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
 def explain(code: str | None, *, as_json: bool, color: Color) -> None:
-    """Explain CODE, such as S001 or trailing-comma; without CODE, list all codes."""
+    """Explain CODE, such as S001 or trailing-comma; without CODE, list all codes.
+
+    A code names a fix (a change that trueup made) or a finding (something wrong with the reply). The grade of a fix says how
+    certain it is: lossless (the meaning is certain), guess (one of several readings was chosen) or lossy (something is
+    missing). Its price is a small number that says how unlikely it is: of the readings that fit the schema, trueup prefers
+    those that lose nothing, and then takes the one with the lowest total price.
+    """
     kinds = [*ALL, *own_kinds()] if code is None else find(code)
     if as_json:
         from trueup.cli.terminal.json_text import document

@@ -42,7 +42,9 @@ FORMATS = ("openai", "anthropic", "gemini", "completion")
 )
 @click.option("--system", default="", metavar="TEXT", help="Put this system message before every prompt.")
 @click.option("--as-written", is_flag=True, help="Export the reply as the model wrote it, not its conformed value.")
-@click.option("--preference", is_flag=True, help="Export prompts that also have a refused reply, with both replies.")
+@click.option(
+    "--preference", is_flag=True, help="Export preference pairs instead: prompts with both a valid and a refused reply."
+)
 @click.option(
     "--held-out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -56,10 +58,10 @@ FORMATS = ("openai", "anthropic", "gemini", "completion")
     help="The share of pairs for --held-out.  [default: 0.1]",
 )
 def export(place: str, out: Path, held_out: Path | None, share: float | None, **options: Any) -> int:
-    """Export the valid replies of a FOLDER of `trueup sift`, or of a RUN, with their prompts as a fine-tuning file.
+    """Export valid replies and their prompts as a fine-tuning file, from a FOLDER of `trueup sift` or a RUN.
 
-    A reply is exported as its conformed value, which is judged again first if it comes from a run. Pairs made from the same unit are
-    never split between the two files. Units without a pair are counted with the reason. Exit code 0: pairs were written, 1: there
+    Replies are exported as their conformed values; the replies of a run are judged again first. With --held-out, all pairs from the same
+    unit go to the same file. Units that give no pair are counted, with the reason. Exit code 0: pairs were written, 1: there
     are none, 2: the command is wrong, 3: the disk is full.
 
     \b
@@ -75,7 +77,7 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
     if options["preference"] and form not in PREFERENCES:
         raise Unavailable(f"--preference: {form} has no such format; use {' or '.join(PREFERENCES)}")
     if share is not None and held_out is None:
-        raise Unavailable("--share is the share that --held-out takes; give --held-out FILE too")
+        raise Unavailable("--share needs --held-out FILE")
     if held_out is not None and held_out.resolve() == out.resolve():
         raise Unavailable("--held-out and --out name the same file")
     wish = ExportOptions(form, options["preference"], options["system"], SHARE if share is None else share)

@@ -40,10 +40,10 @@ _EDITOR_SCHEMA = "contract.schema.json"  # as `trueup lint --editor-schema` is s
     type=click.Choice(["auto", "value", "text"]),
     default="auto",
     show_default=True,
-    help="The kind of replies; auto means values if at least half of them contain one.",
+    help="The kind of replies: values or text; auto means values if at least half of them contain one.",
 )
 @click.option(
-    "--operation", default="", metavar="ID", help="For an OpenAPI file: the operation to draft the response of."
+    "--operation", default="", metavar="ID", help="For an OpenAPI file: the operation whose response to draft."
 )
 @click.option(
     "--holdout",
@@ -69,10 +69,10 @@ def infer(sources: tuple[str, ...], **options: Any) -> int:
     """Draft a contract from replies, a Python type or an OpenAPI file.
 
     SOURCE is a file of replies (JSONL, CSV, Parquet, a JSON array), '-' for lines from standard input, a text file or a
-    folder of text or JSON files with one reply each, a folder of `trueup sift`, a run directory or a store. Broken
+    folder of text or JSON files with one reply each, a folder from `trueup sift`, a run directory or a store. Broken
     replies are used too. SOURCE can also be module:Name (a pydantic model, a dataclass, a TypedDict, functions) or an
-    OpenAPI file: openapi.yaml#/components/schemas/Order for a schema, or only the file to draft its operations as
-    tools.
+    OpenAPI file: give openapi.yaml#/components/schemas/Order for one schema, or only the file to draft its
+    operations as tools.
 
     Each line of the draft has a comment with its evidence. A share of the replies is held out, and constraints that
     refuse them are relaxed until 99% pass. Exit code 0: drafted, 1: drafted, but fewer than 99% of the held-out

@@ -8,10 +8,10 @@ from trueup.cli.options.runs import find_run, told
 @click.command()
 @click.argument("run")
 def kill(run: str) -> int:
-    """End the process of a RUN. It is asked to stop first, and killed after 5 seconds.
+    """End the process of a RUN: ask it to stop, and kill it after 5 seconds.
 
-    The process is identified by its lock, so another process with the same number is safe. The run stays unchanged, and
-    `trueup run` resumes it. Exit code 0: ended, 2: no process is running it.
+    The process is identified by the run's lock, so another process that got the same number is never killed. No results
+    are lost, and `trueup run` resumes the run. Exit code 0: ended, 2: no process is running it.
     """
     from trueup.batch.pipeline.rundir.control import kill as end
     from trueup.cli.terminal.output import write

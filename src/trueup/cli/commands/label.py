@@ -56,16 +56,16 @@ _MOST_SUBJECTS = 20
 @selection_options
 @click.option("--import", "imported", metavar="FILE", help="Import the labels of a JSONL file instead of asking.")
 @click.option("--export", "exported", metavar="FILE", help="Export all labels to a JSONL file instead of asking.")
-@click.option("--summary", is_flag=True, help="Show which labels there are and which are missing, instead of asking.")
+@click.option("--summary", is_flag=True, help="Show which labels exist and which are missing, instead of asking.")
 @click.option("--json", "as_json", is_flag=True, help="With --summary: print it as one JSON document.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour; auto means on a terminal, unless NO_COLOR is set.")  # fmt: skip
 def label(sources: tuple[str, ...], **options: Any) -> None:
     """Label stored replies: was trueup's decision right? One key per reply.
 
-    Shows the replies with the least certain decisions, mixed with a random sample of accepted ones. Only this sample
-    shows how many errors are missed. Each answer is stored immediately; run the command again to continue. SOURCE is a
-    store, a folder of `trueup sift`, a run, or a file of replies. Labels go into the store, or into a file next to the
+    Shows the replies with the least certain decisions, mixed with a random sample of accepted replies. Only the random
+    sample can show how many bad replies are accepted. Each answer is stored immediately; run the command again to continue. SOURCE is a
+    store, a folder from `trueup sift`, a run, or a file of replies. Labels go into the store, or into a file next to the
     source. Without a terminal, it reads one letter per line.
 
     \b

@@ -30,16 +30,22 @@ _ROOM_FOR_INTERVALS = 71
     type=click.FloatRange(0, 1),
     default=0.7,
     show_default=True,
+    metavar="SCORE",
     help="A reply with a score below this is bad.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="The random seed; the same seed gives the same model."
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The random seed; the same seed gives the same model.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def learn(contract: str, sources: tuple[str, ...], out: str | None, *, as_json: bool, **options: Any) -> int:
     """Train a quality model on labelled replies, and report whether it beats the rules of CONTRACT.
 
-    SOURCE is a store, a folder of `trueup sift`, a run directory, or a file of replies. `right` and `wrong` say whether
+    SOURCE is a store, a folder from `trueup sift`, a run directory, or a file of replies. `right` and `wrong` say whether
     trueup's decision was correct: an accepted reply labelled `wrong` is bad, and so is a refused reply labelled
     `right`. The latest quarter of the labels, in whole conversations, tests the model; the others train it. Replies
     that differ from others only in their numbers are left out of the test. At least 80 labels are needed.

@@ -55,7 +55,7 @@ def lint(
     """Find errors in contract FILES, folders of contracts, pipeline folders and gateway files, before any reply
     arrives.
 
-    Each fault is one line: file, line, column, code and what to do. Exit code 0: no errors (and with --strict, no
+    Prints one line for each fault: file, line, column, code and what to do. Exit code 0: no errors (and with --strict, no
     warnings), 1: at least one error, 2: a file cannot be read, or the command is wrong.
 
     \b

@@ -54,7 +54,7 @@ def _installer() -> list[str]:
 
 
 @local.command()
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the state as one JSON document.")
 def status(*, as_json: bool) -> None:
     """Show whether the model can run here, and what is missing."""
     found = weights.find()
@@ -92,20 +92,29 @@ def status(*, as_json: bool) -> None:
     type=click.IntRange(0, 65535),
     default=8089,
     show_default=True,
-    help="The port on loopback; 0 is any free one.",
+    metavar="N",
+    help="The port on loopback; 0 picks a free one.",
 )
 @click.option(
-    "--key", default="", envvar="TRUEUP_LOCAL_KEY", help="Require this key from clients. [default: $TRUEUP_LOCAL_KEY]"
+    "--key",
+    default="",
+    envvar="TRUEUP_LOCAL_KEY",
+    metavar="KEY",
+    help="Require this key from clients. [default: $TRUEUP_LOCAL_KEY]",
 )
 @click.option(
-    "--threads", type=click.IntRange(1), help="The number of threads; by default half the processors, at most four."
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The number of threads; by default half the processors, at most four.",
 )
 @click.option(
     "--context",
     type=click.IntRange(256),
     default=4096,
     show_default=True,
-    help="The maximum of prompt and reply tokens together.",
+    metavar="N",
+    help="The maximum number of tokens, prompt and reply together.",
 )
 @click.option("--model", type=click.Path(dir_okay=False), help="Serve another model: a .gguf file.")
 def serve(port: int, key: str, threads: int | None, context: int, model: str | None) -> None:

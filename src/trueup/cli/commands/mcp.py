@@ -42,11 +42,15 @@ _SHORTEST = 16  # characters of a key
 )
 @click.option(
     "--port", type=click.IntRange(0, 65_535), metavar="N",
-    help=f"With --http: the port to listen on; 0 is any free one.  [default: {_PORT}, or a free one]",
+    help=f"With --http: the port to listen on; 0 picks a free one.  [default: {_PORT}, or a free one]",
 )  # fmt: skip
 @click.option("--listen", metavar="HOST:PORT", help="With --http: listen on another address, for other machines.")
 @click.option(
-    "--host", "hosts", multiple=True, metavar="NAME", help="With --http: also answer to this name; may be repeated."
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="With --http: also accept requests to this host name; may be repeated.",
 )
 def mcp(
     folders: tuple[str, ...],
@@ -61,8 +65,8 @@ def mcp(
     """Serve tools to a model: check, lint, backtest, stored replies, edits.
 
     Speaks the Model Context Protocol (MCP) on standard input and output, so an MCP client starts this command. FOLDERS contain contracts
-    and replies; no file outside them is read. The default is the current folder. With --http, clients need the key in $TRUEUP_MCP_KEY, or
-    the one that is printed.
+    and replies; no file outside them is read. The default is the current folder. With --http, clients need the key in $TRUEUP_MCP_KEY; if
+    it is not set, a new key is printed.
 
     \b
       trueup mcp contracts --store verdicts.db

@@ -18,7 +18,7 @@ from trueup.cli.options.runs import find_run, told
 def pause(run: str, wait: float) -> int:
     """Pause a RUN: calls in progress finish and are kept, and no new ones start. `trueup run` resumes it.
 
-    Exit code 0: paused, or finished first, 1: still running after the wait, 2: no process is running it.
+    Exit code 0: paused, or finished before the pause, 1: still running after --wait, 2: no process is running it.
     """
     from trueup.batch.pipeline.rundir.control import pause as ask
     from trueup.batch.pipeline.rundir.directory import RunDir
@@ -31,7 +31,7 @@ def pause(run: str, wait: float) -> int:
         status = RunDir.look(path).state.status
     name = safe_line(str(path))
     if not stopped:
-        write(f"{name} is asked to pause, and still under way\n")
+        write(f"{name} was asked to pause, but is still running\n")
         return 1
     ended = status in {"done", "failed"}
     write(f"{name} has already ended: {status}\n" if ended else f"{name} is paused; `trueup run {name}` resumes it\n")

@@ -22,7 +22,7 @@ def quota() -> None:
 @quota.command()
 @store_option
 @click.option("--tenant", metavar="NAME", help="Only this tenant.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the limits as one JSON document.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
@@ -68,18 +68,18 @@ def show(url: str, tenant: str | None, *, as_json: bool, color: Color) -> None:
 @quota.command(name="set")
 @store_option
 @click.option("--tenant", required=True, metavar="NAME", help="The tenant; `*` for every tenant without its own limit.")
-@click.option("--user", metavar="NAME", help="Limit a user of the tenant; `*` for each.")
-@click.option("--model", metavar="NAME", help="Limit a model of the tenant; `*` for each.")
+@click.option("--user", metavar="NAME", help="Limit one user of the tenant, or with `*` each user.")
+@click.option("--model", metavar="NAME", help="Limit one model of the tenant, or with `*` each model.")
 @click.option("--replies", type=click.IntRange(0), metavar="N", help="The limit on valid replies.")
 @click.option(
     "--cost", type=click.FloatRange(0), metavar="MONEY", help="The limit on the cost of all attempts, valid or not."
 )
 @click.option(
     "--per", type=click.Choice(["hour", "day", "month", "total"]), default="month", show_default=True,
-    help="When the limit starts again (UTC); total means never.",
+    help="The period after which the count starts again (UTC); total means never.",
 )  # fmt: skip
-@click.option("--no-limit", is_flag=True, help="No limit here, even if `*` has one; with --replies 0 or --cost 0.")
-@click.option("--remove", is_flag=True, help="Remove the limit; with --replies 0 or --cost 0.")
+@click.option("--no-limit", is_flag=True, help="Set no limit here, even if `*` has one; needs --replies 0 or --cost 0.")
+@click.option("--remove", is_flag=True, help="Remove the limit; needs --replies 0 or --cost 0.")
 def set_limit(
     url: str, tenant: str, *, user: str | None, model: str | None, replies: int | None, cost: float | None, per: str, no_limit: bool, remove: bool,
 ) -> None:  # fmt: skip
@@ -113,7 +113,7 @@ def set_limit(
     from trueup.verdict.display import safe_line
 
     said = (
-        "no limit any more"
+        "the limit was removed"
         if amount is None
         else f"{_amount(amount, unit)} {unit} per {per}".replace("per total", "in all")
     )
@@ -135,7 +135,7 @@ def check(url: str, tenant: str | None) -> int:
     for fault in faults:
         click.echo(safe_line(fault))
     click.echo(
-        "the ledger agrees with the recorded use and holds" if not faults else f"{len(faults)} disagree",
+        "the ledger agrees with the recorded use and the amounts on hold" if not faults else f"{len(faults)} disagree",
         err=bool(faults),
     )
     return 1 if faults else 0

@@ -8,10 +8,10 @@ from trueup.cli.options.references import Unavailable
 @click.command()
 @click.argument("folder")
 def report(folder: str) -> None:
-    """Write report.html into a folder of `trueup sift` or a run of a pipeline, and print its path.
+    """Write report.html into the folder of a sift or a pipeline run, and print its path.
 
-    The page is one self-contained file: the funnel, findings by code, field and rule, fixes, what each code means, and
-    units with each fix marked in the reply. For a run, it also shows the steps and their cost. For a sift or a run that
+    The page is one self-contained file: the funnel, findings by code, field and rule, fixes, the meaning of each
+    code, and units with each fix marked in the reply. For a run, it also shows the steps and their cost. For a sift or a run that
     is still in progress, it shows the results so far.
 
     \b

@@ -36,12 +36,13 @@ def retry(
     start: bool,
     max_cost: float | None,
 ) -> int:
-    """Prepare the failed units of a RUN for another attempt. The next prompt of each unit says what was wrong.
+    """Prepare the failed units of a RUN for another attempt, with prompts that say what was wrong.
 
     Failures at the stages parse, schema_validation and validation are retried while the unit has attempts left. Units
-    that never had a reply are retried too, and units without a prompt if the template now gives one. Other failures
-    stay. Failure files are archived as .bak; each new chunk has its requests in the provider's batch format. Exit
-    code 0: units were taken, or nothing had failed; 1: all failures have used their attempts or cannot be retried.
+    that never had a reply are retried too, and so are units without a prompt if the template now produces one. Other
+    failures stay failed. Failure files are archived as .bak. The requests of each new chunk are also written in the
+    provider's batch format. Exit code 0: units were prepared, or nothing had failed, 1: all failures have used up their
+    attempts or cannot be retried.
     """
     from trueup.batch.pipeline.retrying.retry import caused_by
     from trueup.batch.pipeline.retrying.retry import retry as take
@@ -68,17 +69,17 @@ def retry(
         write(f"{count(found.units, 'unit')} to retry in {', '.join(found.chunks)}\n")
     if found.exhausted:
         write(
-            f"{count(found.exhausted, 'unit')} had all {found.limit} attempts; --attempts {found.limit + 2} gives more\n"
+            f"{count(found.exhausted, 'unit')} had all {found.limit} attempts; --attempts {found.limit + 2} allows more\n"
         )
     if found.kept:
-        write(f"{count(found.kept, 'unit')} failed in a way that asking again does not help\n")
+        write(f"{count(found.kept, 'unit')} failed in a way that asking again cannot fix\n")
     if not found.units:
         wanted = safe_line(" ".join([*(f"--code {code}" for code in codes), *(f"--path {place}" for place in paths)]))
         no_match = wanted and not (found.exhausted or found.kept)
         write(f"nothing to retry: no failure matches {wanted}\n" if no_match else "nothing to retry\n")
         return 1 if found.exhausted or found.kept else 0
     if not start:
-        write(f"`trueup run {safe_line(str(path))}` asks about them\n")
+        write(f"`trueup run {safe_line(str(path))}` retries them\n")
         return 0
     with told():
         watcher = Watcher(quiet=False)

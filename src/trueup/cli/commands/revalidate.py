@@ -16,7 +16,7 @@ _SHOWN = 10
 @click.command()
 @click.argument("folder", metavar="DIR")
 @click.option("-o", "--out", metavar="DIR", help="The folder to write the results to.  [default: a folder inside DIR]")
-@click.option("--pipeline", metavar="FOLDER", help="For a run: the current pipeline.  [default: the run's copy]")
+@click.option("--pipeline", metavar="FOLDER", help="For a run: the pipeline to judge by.  [default: the run's copy]")
 @click.option(
     "--apply",
     "adopt",
@@ -26,10 +26,10 @@ _SHOWN = 10
 @contract_options
 @running_options
 def revalidate(folder: str, out: str | None, pipeline: str | None, *, adopt: bool, **options: Any) -> int:
-    """Judge the replies that a sift stored in DIR under another contract, and show what flips.
+    """Judge the replies that a sift stored in DIR again, under another contract, and show which verdicts flip.
 
     Writes validated.jsonl and failures.jsonl with the new outcomes. Also writes flips.jsonl: the units that changed
-    between valid and failed or have another value, each with its errors before and now. DIR stays unchanged.
+    between valid and failed, or got another value, each with its old and new errors. The results in DIR stay unchanged.
 
     \b
       trueup revalidate sifted --contract stricter.yaml
@@ -53,7 +53,7 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, *, adopt: boo
     files = [Path(folder) / name for name in ("validated.jsonl", "failures.jsonl")]
     missing = [file for file in files if not file.exists()]
     if missing:
-        raise Unavailable(f"{missing[0]}: there is no such file; DIR is the --out of a finished `trueup sift`")
+        raise Unavailable(f"{missing[0]}: there is no such file; DIR is the output folder of a finished `trueup sift`")
     target = Path(out) if out else Path(folder) / f"revalidated-{spec.digest[:8]}"
     code = run_batch([str(file) for file in files], spec, target, options, flips=True)
     if code in {0, 1} and not options["as_json"] and options["progress"] != "none":

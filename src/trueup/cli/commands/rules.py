@@ -20,9 +20,9 @@ _HOW = "give a file with a `validation:` or `rules:` section, or a list of rules
 )
 @filter_options
 def rules(given: str, step: str | None, max_line: int, timeout: float, log: str | None) -> int:
-    """Check units against business rules: the second phase of a check, as a filter.
+    """Check JSONL records against business rules: the second phase of a check, as a filter.
 
-    Reads units from standard input, one per line. Units that satisfy every rule go to standard output unchanged; failure
+    Reads units (one JSON record per line) from standard input. Units that satisfy every rule go to standard output unchanged; failure
     records go to standard error. RULES is a YAML, TOML or JSON file with `required`, `types`, `ranges`, `enums` and
     `rules`, at the top level or under `validation` or `rules`. The exit codes are the same as for `trueup schema`.
 
@@ -66,7 +66,9 @@ def _section(given: str, step: str | None) -> Any:
         if not _OTHERS.isdisjoint(data):
             raise Unavailable(f"{given}: there are no rules in it; {_HOW}")
         if data and "validation" in document.data and all(isinstance(part, dict | list) for part in data.values()):
-            raise Unavailable(f"{given}: its rules are by step; name one with --step: {', '.join(map(str, data))}")
+            raise Unavailable(
+                f"{given}: its rules are grouped by step; choose one with --step: {', '.join(map(str, data))}"
+            )
     if not isinstance(data, dict | list):
         raise Unavailable(f"{given}: {_HOW}")
     return data

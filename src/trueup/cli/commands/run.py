@@ -40,7 +40,7 @@ def run(place: str, *, as_json: bool, quiet: bool, estimate: bool, like: str | N
     """Run a PIPELINE, or resume a RUN that was made or stopped before.
 
     After any stop (Ctrl-C, a power cut, kill -9, a full disk), the same command resumes the run: nothing is lost,
-    nothing is asked twice. Exit code 0: all units are valid, 1: some failed, 2: the pipeline or the command is wrong,
+    and nothing is asked twice. Exit code 0: all units are valid, 1: some failed, 2: the pipeline or the command is wrong,
     3: a limit, the disk or the provider stopped it, 130: interrupted.
 
     \b
@@ -56,7 +56,7 @@ def run(place: str, *, as_json: bool, quiet: bool, estimate: bool, like: str | N
     _above(options["max_cost"], "--max-cost", "dollars, 0 or more", least=0.0)
     _above(options["poll"], "--poll", "seconds, above 0", least=1e-6)
     if like is not None and not estimate:
-        raise RunUnavailable("--like names the run that an estimate learns from; give --estimate too")
+        raise RunUnavailable("--like needs --estimate")
     given = PipelineOptions(
         options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"], options["cache"]
     )

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from trueup.cli.filtering import filter_options, run_filter
+from trueup.cli.options.acceptance import accept_option
 from trueup.cli.options.coercion import coercion_options, take_coercion
 from trueup.cli.options.references import Unavailable, python_object, read_json
 from trueup.contract.options import OPTIONS
@@ -63,24 +64,18 @@ def _tell_slips(schema: Any, where: str, *, quiet: bool) -> None:
 
 @click.command()
 @click.argument("given", metavar="SCHEMA")
-@click.option(
-    "--accept",
-    type=click.Choice(OPTIONS["accept"].choices),
-    default=OPTIONS["accept"].default,
-    show_default=True,
-    help="The riskiest kind of fix that an accepted reply may need.",
-)
+@accept_option(OPTIONS["accept"].default)
 @coercion_options(OPTIONS["coerce"].default)
 @filter_options
 def schema(given: str, accept: Any, max_line: int, timeout: float, log: str | None, **options: Any) -> int:
-    """Check units against a JSON Schema: the first phase of a check, as a filter.
+    """Check JSONL records against a JSON Schema: the first phase of a check, as a filter.
 
-    Reads units from standard input, one per line. Valid units go to standard output with every field kept and their
-    values coerced; failure records go to standard error. SCHEMA is the same as for `trueup check --schema`. Exit code
+    Reads units (one JSON record per line) from standard input. Valid units go to standard output with all their fields
+    and coerced values; failure records go to standard error. SCHEMA is the same as for `trueup check --schema`. Exit code
     0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time or disk space.
 
     \b
-      trueup schema invoice.json < replies.jsonl > fitting.jsonl
+      trueup schema invoice.json < replies.jsonl > valid.jsonl
       trueup schema invoice.json < replies.jsonl | trueup rules orders.yaml
       trueup schema card.json --enum-prefix "shadow " --enum-delimiter " | " < units.jsonl
     """

@@ -36,7 +36,7 @@ def serve(
 ) -> int:
     """Serve an OpenAI- and Anthropic-compatible gateway that repairs and checks replies.
 
-    FILE names upstreams, contracts and routes. On SIGHUP, the running gateway reads it again. Exit code 2: the file has
+    FILE defines upstreams, contracts and routes. On SIGHUP, the running gateway reads it again. Exit code 2: the file has
     errors; each is printed on one line.
 
     \b

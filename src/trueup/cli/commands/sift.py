@@ -57,7 +57,7 @@ def running_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
               help="For lines with the same id: keep one reply, or fail all but the first.  [default: valid for a "
                   "provider's files, otherwise fail]")  # fmt: skip
 @click.option("--format", "format_", type=click.Choice(["jsonl", "parquet", "arrow", "csv", "datasets"]), default="jsonl", show_default=True,
-              help="Also write validated and failures in this format.")  # fmt: skip
+              help="Also write the valid and the failed units in this format.")  # fmt: skip
 @click.option(
     "--id-column", default="", metavar="NAME", help="The column or field that contains the id.  [default: unit_id]"
 )
@@ -75,10 +75,10 @@ def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) ->
     """Judge files of replies; write validated.jsonl, failures.jsonl and summary.json.
 
     FILES are JSONL, Parquet, Arrow, CSV or TSV files, also as .gz or .zst; '-' for standard input; a folder or a
-    pattern of such files; a folder of Hugging Face datasets; or a URL such as s3://…. A line is {unit_id, input,
-    raw_response}, {unit_id, messages}, or a line of a provider's batch output or error file or of a store's export. A
-    row of a table is read as a line. Each line goes to exactly one of the two files, in order, unless --merge joins
-    lines with the same id. After a stop or a crash, the same command resumes. Exit code 0: all valid, 1: some failed,
+    pattern of such files; a folder of Hugging Face datasets; or a URL such as s3://…. Each line is a unit: {unit_id, input,
+    raw_response}, {unit_id, messages}, or a line of a provider's batch output, a provider's error file, or a store's
+    export. A table has one unit per row. Each unit goes to either validated.jsonl or failures.jsonl, in order, unless
+    --merge joins lines with the same id. After a stop or a crash, the same command resumes the work. Exit code 0: all valid, 1: some failed,
     2: the command or the contract is wrong, 3: out of time or disk space, 130: stopped.
 
     \b

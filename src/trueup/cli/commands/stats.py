@@ -31,7 +31,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 )
 @click.option("--model", metavar="NAME", help="Only this model.")
 @click.option("--contract", metavar="NAME", help="Only this contract.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",

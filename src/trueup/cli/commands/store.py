@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @click.group()
 def store() -> None:
-    """Inspect, back up, restore and erase a store."""
+    """Inspect, back up, restore and prune a store; erase data."""
 
 
 @store.command()
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the details as one JSON document.")
 def info(url: str, *, as_json: bool) -> None:
     """Show where a store is, how much it contains and since when."""
     with opened(url) as found:
@@ -93,15 +93,15 @@ def restore(file: Path, url: str, *, force: bool) -> int:
 
 @store.command()
 @store_option
-@click.option("--tenant", required=True, metavar="NAME", help="The tenant to erase the data of.")
+@click.option("--tenant", required=True, metavar="NAME", help="The tenant whose data to erase.")
 @click.option("--user", metavar="NAME", help="Erase only the data of this user of the tenant.")
 @click.option("--sums", is_flag=True, help="Also erase the tenant's usage and limits.")
-@click.option("--yes", is_flag=True, help="Delete the data; without this, it is only counted.")
+@click.option("--yes", is_flag=True, help="Delete the data; without this option, it is only counted.")
 def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> int:
     """Delete the data of a tenant or a user.
 
-    Without --yes, it only shows what would be deleted. The sums of the tenant and its models stay for billing, unless
-    --sums is given. Gateways may keep running. Exit code 1: requests were in progress; run it again.
+    Without --yes, it only shows what would be deleted. Usage totals of the tenant and its models are kept for billing,
+    unless --sums is given. Gateways may keep running. Exit code 1: requests were in progress; run it again.
 
     \b
       trueup store erase --store s.db --tenant acme --user ada
@@ -110,7 +110,7 @@ def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> 
     from trueup.verdict.display import safe_line
 
     if sums and user is not None:
-        raise click.UsageError("--sums is for a whole tenant; the sums of a user always go")
+        raise click.UsageError("--sums is for a whole tenant; a user's usage is always erased")
     with opened(url) as found:
         erased = found.erase(tenant, user, sums=sums, dry=not yes)
     whose = safe_line(tenant if user is None else f"{tenant}, user {user}")
@@ -121,7 +121,7 @@ def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> 
         for line in _counts(erased.rows):
             click.echo(line)
     if erased.left:
-        click.echo(f"{erased.left:,} requests are under way; run it again in five minutes", err=True)
+        click.echo(f"requests in progress: {erased.left:,}; run this command again in five minutes", err=True)
     if erased.rows and not yes:
         click.echo("nothing was deleted; add --yes", err=True)
     return 1 if erased.left and yes else 0
@@ -136,7 +136,7 @@ def _days(given: str) -> float | None:
     except ValueError:
         days = -1.0
     if not 0 <= days < 1e6:
-        raise click.BadParameter(f"{given!r} is not a number of days; give one, or 'forever'")
+        raise click.BadParameter(f"{given!r} is not a number of days; give a number, or 'forever'")
     return days
 
 

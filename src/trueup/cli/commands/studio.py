@@ -39,10 +39,12 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
 @click.option("--demo", is_flag=True, help="Show sample traffic of the example contracts, in a separate folder.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), metavar="N",
-    help=f"The port to listen on; 0 is any free one.  [default: {_PORT}, or a free one]",
+    help=f"The port to listen on; 0 picks a free one.  [default: {_PORT}, or a free one]",
 )  # fmt: skip
 @click.option("--listen", metavar="HOST:PORT", help="Listen on another address, for other machines.")
-@click.option("--host", "hosts", multiple=True, metavar="NAME", help="Also answer to this name; may be repeated.")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="NAME", help="Also accept requests to this host name; may be repeated."
+)
 @click.option("--read-only", is_flag=True, help="Show everything and change nothing.")
 @click.option("--no-browser", is_flag=True, help="Print the URL and do not open it.")
 @click.pass_context

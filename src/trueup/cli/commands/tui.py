@@ -12,9 +12,9 @@ from trueup.verdict.extras import install
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=RUNS)
 def tui(folder: Path) -> None:
-    """Browse the runs in FOLDER, or one run: funnel, rates, failures, each unit with its replies.
+    """Browse the runs in FOLDER, or one run, in the terminal: funnel, rates, failures, each unit with its replies.
 
-    Only the commands on a run's screen change it: retry, revalidate, pause, resume, kill.
+    Browsing changes nothing; only these commands on a run's screen do: retry, revalidate, pause, resume, kill.
 
     \b
       trueup tui runs/first

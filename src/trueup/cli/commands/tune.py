@@ -37,7 +37,7 @@ _WIDE = 60
     "--no-examples", is_flag=True, help="With --apply: do not add the deciding replies to the file's examples."
 )
 @click.option("--no-backtest", is_flag=True, help="Do not backtest each suggestion.")
-@click.option("--all", "everything", is_flag=True, help="Show every rule, also those without a label.")
+@click.option("--all", "everything", is_flag=True, help="Show every rule, even those without a label.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for a pull request.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
@@ -45,11 +45,11 @@ _WIDE = 60
 def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
     """Measure the rules of a CONTRACT file against labelled replies, and suggest changes to the file.
 
-    Judges the replies of each SOURCE under the contract, and compares its decisions with the labels of people
-    (`trueup label`). Finds rules that never fire, mostly misfire or only repeat another rule. Finds better thresholds,
+    Judges the replies of each SOURCE under the contract, and compares its decisions with people's labels
+    (from `trueup label`). Finds rules that never fire, mostly misfire or only repeat another rule. Finds better thresholds,
     spellings that should be aliases, and values that could be coerced. Each suggestion is a diff of the file with its
     own backtest. It needs at least 10 labels; p-values are corrected for all tests of the run. SOURCE is a store, a
-    folder of `trueup sift`, a run, or a file of replies.
+    folder from `trueup sift`, a run, or a file of replies.
 
     Exit code 0: done, with or without suggestions, 2: the command or a file is wrong.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="Judge every stored outcome again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def verify(run: str, sample: int | None, *, everything: bool, as_json: bool) -> int:
-    """Verify a RUN: at each step, units in = valid + failed, none missing, no duplicates, nothing invented.
+    """Verify a RUN: at each step, units in = valid + failed, with none missing, duplicated or invented.
 
     Compares files with the journal line by line, the snapshot with its hashes, and the cost with the recorded replies.
     Judges a sample of the stored outcomes again under the run's own pipeline. A unit that is stored as valid but would

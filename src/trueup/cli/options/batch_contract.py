@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.options.acceptance import accept_option, strict_option
 from trueup.cli.options.coercion import NAMES as COERCION
 from trueup.cli.options.coercion import coercion_options, take_coercion
 from trueup.cli.options.references import Unavailable, no_file
-from trueup.contract.options import OPTIONS
 
 if TYPE_CHECKING:
     from trueup.batch.judging.contracts import ContractSpec
@@ -27,10 +27,10 @@ def contract_options(command: Command) -> Command:
         click.option("-c", "--contract", metavar="CONTRACT", help="A contract file, a JSON Schema file, or module:name."),
         click.option("-s", "--schema", metavar="SCHEMA", help="Instead of a contract: a schema, as for `trueup check`."),
         click.option("-t", "--tools", metavar="TOOLS", help="Instead of a contract: the tools that were offered."),
-        click.option("--order", metavar="ORDER", help="The order of calls; with --tools."),
-        click.option("--accept", type=click.Choice(OPTIONS["accept"].choices), help="The riskiest kind of fix that an accepted reply may need."),
+        click.option("--order", metavar="ORDER", help="With --tools: the expected order of calls."),
+        accept_option(None),
         coercion_options(None),
-        click.option("--strict", is_flag=True, default=None, help="Refuse replies with warnings."),
+        strict_option(default=None),
     )):  # fmt: skip
         command = option(command)
     return command

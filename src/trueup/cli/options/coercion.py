@@ -26,7 +26,7 @@ def coercion_options(default: str | None) -> Callable[[Command], Command]:
                          help="How much to coerce values to the schema's types."),
             click.option("--enum-prefix", multiple=True, metavar="TEXT", help="A prefix to ignore before enum values; may be repeated."),
             click.option("--enum-delimiter", multiple=True, metavar="TEXT", help="A separator between several enum values; may be repeated."),
-            click.option("--alias", multiple=True, metavar="NAME=OTHER", help="Another name for a key or an enum value; may be repeated."),
+            click.option("--alias", multiple=True, metavar="NAME=OTHER", help="Read OTHER as the key or enum value NAME; may be repeated."),
         )):  # fmt: skip
             command = option(command)
         return command

@@ -106,7 +106,7 @@ def new_run(pipeline: str, given: str | None) -> Path:
 def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that override the configuration when a run is made."""
     for option in reversed((
-        click.option("--run-dir", metavar="DIR", help="The run directory to make.  [default: runs/NAME-TIME]"),
+        click.option("--run-dir", metavar="DIR", help="The run directory to create.  [default: runs/NAME-TIME]"),
         click.option("--provider", metavar="NAME", help="The provider for all steps: openai, anthropic, gemini, url, local or replay."),
         click.option("--model", metavar="NAME", help="The model for all steps."),
         click.option("--base-url", metavar="URL", help="The base URL of an OpenAI-compatible server."),

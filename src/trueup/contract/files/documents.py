@@ -113,7 +113,7 @@ def _text(path: Path, name: str) -> str:
     except ContractError:
         raise
     except FileNotFoundError:
-        ends = "" if path.suffix.lower() in KINDS else f"; the name of one {_ENDS}"
+        ends = "" if path.suffix.lower() in KINDS else f"; a file name {_ENDS}"
         raise ContractError([fault("N001", place, (), f"there is no such file{ends}")]) from None
     except IsADirectoryError:
         raise ContractError([fault("N001", place, (), "this is a directory; name a contract file in it")]) from None

@@ -46,7 +46,7 @@ RULE: Shape = {
                 "expr": EXPRESSION,
                 "error": said(TEXT, "The message if the rule is broken; {field} stands for a value."),
                 "level": LEVEL,
-                "when": said(TEXT, "The rule is skipped unless this holds."),
+                "when": said(TEXT, "The rule is skipped unless this is true."),
             },
             "One rule.",
             required=["expr"],
@@ -186,7 +186,7 @@ GROUNDED: Shape = {
                 "roles": {
                     "type": "array",
                     "items": {"enum": ["user", "assistant", "tool"]},
-                    "description": "The roles whose messages are a source if the conversation is one; by default all three.",
+                    "description": "If the conversation is the source, the roles whose messages count; by default all three.",
                 },
                 "kinds": {
                     "type": "object",

@@ -86,7 +86,7 @@ def _inside(value: Any, base: Parts) -> tuple[str | None, Parts]:
 def way_back(path: Parts, moves: _Moves) -> tuple[str | None, Parts]:
     """The earlier position of a part of a coerced value: the string that contained it, if any, and its path.
 
-    A list of one that became its element, or the reverse, has moved its content.
+    If a list with one item became that item, or the reverse, its content has moved.
     """
     if not moves:
         return None, path

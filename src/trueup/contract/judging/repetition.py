@@ -1,4 +1,4 @@
-"""A model that repeats itself endlessly: the same words, characters or blanks over and over, until the limit stops it.
+"""A model that repeats itself endlessly: the same words, characters or spaces over and over, until the limit stops it.
 
 Takes pieces of text; returns a finding once the end of the text has repeated for so long that it cannot be intended.
 Only exact and very long repetition counts, because tables, refrains, zeros and ASCII art repeat as well. The cost is
@@ -13,15 +13,15 @@ from trueup.verdict.patterns import lazy_regex
 
 _WORDED = lazy_regex(
     r"[^\W\d_]\S*\s|\s\S*[^\W\d_]|[\u2e80-\u9fff\uac00-\ud7af]"
-)  # words with blanks, or in a script without blanks
+)  # words with spaces, or in a script without spaces
 _MEANS = lazy_regex(r"[\w\s]")
 _LETTER = lazy_regex(r"[^\W\d_]")
-_ESCAPED = lazy_regex(r"[nrt]?(?:\\[nrt]|\s)+\\?")  # blanks in their escaped form in a string
+_ESCAPED = lazy_regex(r"[nrt]?(?:\\[nrt]|\s)+\\?")  # spaces in their escaped form in a string
 EVERY = 2048  # characters after which the end is examined again
 _BLANKS, _BLANKS_IN_TEXT = 2_000, 4_000
 _REPEATED = 6_000  # characters of repeated words
 _ALIKE = 20_000  # characters of equal members of a list, or of one sign
-_RUN = 40_000  # characters of a run without blanks, as in encoded data
+_RUN = 40_000  # characters of a run without spaces, as in encoded data
 _SIGNS = 60_000  # characters of digits, or of lines of signs, as in lists of zeros and in ASCII art
 _LEAST_TIMES = 10
 
@@ -34,7 +34,7 @@ class _Loop(NamedTuple):
 
 
 class Looping:
-    """Watches one text; `is_data` means that it is JSON, in which blanks matter less.
+    """Watches one text; `is_data` means that it is JSON, in which spaces matter less.
 
     >>> looping = Looping()
     >>> [looping.feed("I am sorry. " * 100) is None for _ in range(4)], looping.feed("I am sorry. " * 200).code

@@ -257,7 +257,7 @@ def prose(verdict: Verdict, *, keep_places: bool = False) -> Reply:
     """The reply without the calls that leaked into its text, which are not text for the user.
 
     An object that contains calls may also contain text, as `content`; that text stays. With `keep_places`, calls are
-    replaced by blanks, so that positions in the text do not change.
+    replaced by spaces, so that positions in the text do not change.
     """
     reply = verdict.reply
     if reply.calls or reply.turns is not None or not (verdict.calls or verdict.refused):

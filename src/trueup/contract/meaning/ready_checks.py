@@ -158,7 +158,7 @@ def _wanted(row: Ready, options: Mapping[str, Any]) -> Callable[[Parts], bool] |
 
 
 def shown(verdict: Verdict) -> str:
-    """A reply's text as the user sees it; blanks replace reasoning and leaked calls, so that positions stay valid."""
+    """A reply's text as the user sees it; spaces replace reasoning and leaked calls, so that positions stay valid."""
     text = prose(verdict, keep_places=True).text
     seen = visible(text)
     return text if len(seen) == len(text) else seen.rjust(len(text))

@@ -129,7 +129,7 @@ def _spoken(text: str) -> tuple[str, bool]:
 
 
 def _start(text: str) -> str:
-    """The blanks at the start of a text, and the character after them."""
+    """The spaces at the start of a text, and the character after them."""
     return text[: len(text) - len(text.lstrip()) + 1]
 
 
@@ -229,7 +229,7 @@ class Sentences(Holder):
             return said[len(left) :]
         if not is_written(verdict):
             return None
-        bare = left.rstrip()  # the blanks before a call are removed with it
+        bare = left.rstrip()  # the spaces before a call are removed with it
         if said.startswith(bare):
             return said[len(bare) :].lstrip()
         return "" if bare in said else said  # a call may contain a thought, which has been released

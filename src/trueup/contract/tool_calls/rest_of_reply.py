@@ -190,14 +190,14 @@ def _unwrapped(text: str, at: int, start: int, stop: int) -> tuple[str, int]:
 
 
 def _last(mark: re.Pattern[str], text: str, end: int) -> "re.Match[str] | None":
-    """The mark at the end of a text up to `end`, ignoring blanks; searched only over the length of a mark."""
+    """The mark at the end of a text up to `end`, ignoring spaces; searched only over the length of a mark."""
     while end and text[end - 1].isspace():
         end -= 1
     return mark.search(text, max(0, end - _LONGEST_MARK), end)
 
 
 def _joined(parts: list[str]) -> str:
-    """Pieces of a text, with one blank or line break between them where a call was removed."""
+    """Pieces of a text, with one space or line break between them where a call was removed."""
     out: list[str] = []
     for part in filter(None, parts):
         if out and part[0].isspace():

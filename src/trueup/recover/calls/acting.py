@@ -1,4 +1,4 @@
-"""Decides whether a reply makes a call at a place, or only talks about one (X16).
+"""Decides whether a reply makes a call at a place, or only talks about one.
 
 Takes a text and a stretch of it; returns yes or no. An example, a quotation, a listing or an instruction to the reader is
 not a call. Only a bounded stretch before and after is examined. The phrases that decide are data: see `words`.

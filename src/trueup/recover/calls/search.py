@@ -25,7 +25,7 @@ from trueup.verdict.patterns import lazy_regex
 
 __all__ = ["CallText", "Leak", "leaked_calls"]
 
-# Between two calls side by side: blanks, and the marks that close one and open the next.
+# Between two calls side by side: spaces, and the marks that close one and open the next.
 _NEXT = lazy_regex(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
 _OPENERS = ("{", "[", "(", "ction:", "Tool:", "ction 1:")  # a text without any of these has no unmarked call
 _EXPLAINED = lazy_regex(r"[ \t]*\r?\n[ \t]+(?=[^\W\d])(?![\w.]+\s?\()")  # an indented explanation below a call

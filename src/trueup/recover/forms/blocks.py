@@ -273,7 +273,7 @@ class BlockReader:
         return stop - first == 1 and self.text.startswith(("!", "?", "！", "？"), self.lines[first].end - 1)
 
     def rows(self, first: int, stop: int) -> str:
-        """Lines as text, without their common margin and without white space at their ends."""
+        """Lines as text, without their common margin and without whitespace at their ends."""
         rows = self.text[self.lines[first].start : self.lines[stop - 1].end].split("\n")
         margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
         return "\n".join(row[margin:].rstrip() for row in rows)
@@ -379,7 +379,7 @@ def items_of(raw: str) -> list[Any]:
 
 
 def folded(text: str) -> str:
-    r"""The text with lines joined by a blank and paragraphs by a line break.
+    r"""The text with lines joined by a space and paragraphs by a line break.
 
     >>> folded("Nice\n  one.\n\nAnd more.")
     'Nice one.\nAnd more.'

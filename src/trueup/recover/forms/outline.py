@@ -122,7 +122,7 @@ class OutlineLine:
     def __init__(self, start: int, stop: int, gap: int) -> None:
         self.start = start
         self.stop = stop
-        self.end = stop  # without the white space at the end
+        self.end = stop  # without the whitespace at the end
         self.gap = gap
         self.kind = TEXT
         self.indent = self.col = self.heading = 0
@@ -268,7 +268,7 @@ def spaced_fields(text: str, lines: list[OutlineLine], keys: KeyFinder) -> list[
 
 
 def _spaced(text: str, line: OutlineLine, keys: KeyFinder) -> OutlineLine | None:
-    """A line as a key and a value with blanks between them; a value of many words is a sentence, not a field."""
+    """A line as a key and a value with spaces between them; a value of many words is a sentence, not a field."""
     if line.sep or line.kind != TEXT or line.end - line.start > _MAX_SPACED or text[line.end - 1] in ".!?:":
         return None
     at = line.body_at

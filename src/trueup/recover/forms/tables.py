@@ -161,7 +161,7 @@ def _rows_below(
 
 
 def _split(text: str, start: int, stop: int, cell: re.Pattern[str]) -> list[Cell]:
-    """The spans of the cells of a row, without the white space around them."""
+    """The spans of the cells of a row, without the whitespace around them."""
     out: list[Cell] = []
     at = start - 1
     while at < stop:

@@ -59,7 +59,7 @@ def _next_call(text: str, at: int) -> re.Match[str] | None:
 
 
 def printed(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
-    """Fields with equals signs and blanks between them, from the start of the text."""
+    """Fields with equals signs and spaces between them, from the start of the text."""
     found = _PRINTED.match(text)
     if found is None or found[1] not in known or "\n" in text.strip():
         return []

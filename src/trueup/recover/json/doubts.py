@@ -15,7 +15,7 @@ _NEXT_MEMBER = lazy_regex(
 )
 # The first quote inside has no partner before a comma and a key: `x" (a guess), "b": "y`.
 _WORDS_THEN_KEY = lazy_regex(r"""[^"\\]*+"[^"{\[\n]{1,60},\s*"[^"\n:,]{1,60}"\s*:\s""")
-# A string, words and another string: `x" or "y`. In a quotation the blanks are outside the quotes.
+# A string, words and another string: `x" or "y`. In a quotation the spaces are outside the quotes.
 _TWO_STRINGS = lazy_regex(r"""[^"]*[^"\s\\]"\s[^"]*\s"[^"\s][^"]*+\Z""")
 _WORDS_BETWEEN = lazy_regex(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.

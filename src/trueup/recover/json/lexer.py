@@ -64,7 +64,7 @@ NON_FINITE = frozenset(
     {"NaN", "nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "+inf", "Inf", "-Inf", "NAN"}
 )
 
-# Characters that may occur between tokens although JSON does not allow them as white space.
+# Characters that may occur between tokens although JSON does not allow them as whitespace.
 ODD_SPACE = "\u00a0\u1680\u2000-\u200f\u2028\u2029\u202a-\u202f\u205f\u2060-\u2064\u3000\ufeff\u180e\u000b\u000c\u0085\u001c-\u001f\u0000"
 SKIP_PLAIN = lazy_regex(WS)
 # Everything that may occur between tokens, for looking ahead.
@@ -141,7 +141,7 @@ ESCAPE = lazy_regex(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r\n|[\
 SIMPLE_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 CONTROL = lazy_regex(r"[\x00-\x1f]")
 SURROGATE = lazy_regex(r"[\ud800-\udfff]")
-# In a list: a number or literal with only a blank between it and the next one.
+# In a list: a number or literal with only a space between it and the next one.
 _IN_A_ROW = r"(?:-?[0-9]+(?:\.[0-9]+)?|true|false|null|True|False|None)"
 SCALARS_IN_A_ROW = lazy_regex(rf"{_IN_A_ROW}(?=[ \t\n]+{_IN_A_ROW}(?:[ \t\n]|[,，\]]))")
 

@@ -346,7 +346,7 @@ class Parser:
         self.note("S032", start, stop, "", (frame.node, key))
 
     def skip(self, node: Node) -> int:
-        """Skip white space, comments and invisible characters; returns the offset of the next token."""
+        """Skip whitespace, comments and invisible characters; returns the offset of the next token."""
         text, end = self.text, self.end
         pos = SKIP_PLAIN.match(text, self.pos, end).end()  # type: ignore[union-attr]
         while pos < end:

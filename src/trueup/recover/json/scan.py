@@ -44,7 +44,7 @@ _CLOSES_LIST = lazy_regex(r"\s*\]")
 _BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
 _BRACKETS_OR_QUOTES = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
 _TEMPLATE = lazy_regex(r"\{\{[^{}\n\":]{1,60}\}\}")
-# A bare key and a value, with only a blank between them.
+# A bare key and a value, with only a space between them.
 _BARE_START = lazy_regex(
     r"""\{\s*([^\W\d][\w$.-]{0,60})[ \t]+(?=["'“\[{]|-?[0-9]|(?:true|false|null|True|False|None)\b)"""
 )

@@ -66,7 +66,7 @@ def _opened(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def _starts_line(text: str, at: int) -> bool:
-    """Whether there are only blanks between an offset and the line's start or a value's end before it."""
+    """Whether there is only whitespace between an offset and the line's start or a value's end before it."""
     while at > 0 and text[at - 1] in " \t":
         at -= 1
     return at == 0 or text[at - 1] in _ENDS_VALUE

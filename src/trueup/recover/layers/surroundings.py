@@ -1,7 +1,7 @@
 """Names the text around a value: fences, prose, reasoning, tags, special tokens.
 
 Takes the text and the stretches that were used; returns records that cover everything else.
-Every character outside the used stretches is named, except for white space.
+Every character outside the used stretches is named, except for whitespace.
 """
 
 from functools import lru_cache

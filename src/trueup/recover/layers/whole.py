@@ -1,4 +1,4 @@
-"""Finds the text inside its wrappers: a fence, answer tags, special tokens, CDATA, blanks."""
+"""Finds the text inside its wrappers: a fence, answer tags, special tokens, CDATA, spaces."""
 
 from trueup.recover import marks
 from trueup.verdict.patterns import lazy_regex

@@ -226,7 +226,7 @@ def test_like_without_estimate_is_refused(run: Run, tmp_path: Path) -> None:
     write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS)
     ran = run("run", "pipeline", "--like", "runs/x")
     assert ran.code == 2
-    assert "give --estimate too" in ran.err
+    assert "--like needs --estimate" in ran.err
 
 
 def test_the_table_fits_a_narrow_terminal(run: Run, tmp_path: Path) -> None:
