@@ -67,6 +67,6 @@ def test_make_help_lists_every_target_in_lines_of_a_terminal(root: Path) -> None
     lines = done.stdout.splitlines()[1:]
     assert max(map(len, lines)) < 80
     documented = re.findall(r"^([a-z-]+):.*## (.+)$", (root / "Makefile").read_text("utf-8"), re.MULTILINE)
-    assert [line[2:18].rstrip() for line in lines if line[2] != " "] == [target for target, _ in documented]
-    assert {line[18] for line in lines} == {" "}
-    assert " ".join(" ".join(line[19:] for line in lines).split()) == " ".join(words for _, words in documented)
+    assert [line[2:21].rstrip() for line in lines if line[2] != " "] == [target for target, _ in documented]
+    assert {line[21] for line in lines} == {" "}
+    assert " ".join(" ".join(line[22:] for line in lines).split()) == " ".join(words for _, words in documented)

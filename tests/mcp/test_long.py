@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -135,11 +136,18 @@ def test_drafting_reports_progress_and_can_be_cancelled(place: Place) -> None:
 def test_a_third_long_work_is_refused_with_what_to_do(place: Place) -> None:
     async def work() -> None:
         async with clients(place, "inside") as client:
-            tasks = [asyncio.create_task(client.call_tool("backtest", BACKTEST)) for _ in range(2)]
-            await until(lambda: len(started_by(os.getpid())) == 2)
+            tasks, held = [], set[int]()
+            for _ in range(2):
+                tasks.append(asyncio.create_task(client.call_tool("backtest", BACKTEST)))
+                await until(lambda: bool(started_by(os.getpid()) - held))
+                for started in started_by(os.getpid()) - held:
+                    os.kill(started, signal.SIGSTOP)  # so that it cannot finish before the third call
+                    held.add(started)
             third = await client.call_tool("backtest", BACKTEST)
             assert third.is_error
             assert "already running" in text_of(third)
+            for started in held:
+                os.kill(started, signal.SIGCONT)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -111,7 +111,7 @@ def busy(url: str) -> Iterator[None]:
             number = 0
             while not stop.is_set():
                 number += 1
-                held = store.quota.reserve("acme", f"busy-{number}", user="ada")
+                held = store.quota.reserve("busy", f"busy-{number}", user="ada")  # a tenant without a limit
                 store.record_verdict(CHECK.check('{"age": 1}'), tenant="acme", wait=False)
                 store.quota.capture(held)
 

@@ -189,6 +189,7 @@ def test_a_megabyte_with_thousands_of_values_is_shown(served: Any, look: Any) ->
         served(),
         shared(source="", reply='{"name": "Ana", "age": 41}', contract="schema: {type: object}\ngrounded: true"),
     )
+    expect(tab.locator("#try-source .cm-content")).to_be_visible()
     tab.evaluate(PASTE, ["#try-source", "lorem ipsum 😀 dolor\n", 50_000])
     expect(tab.locator("#try-source h2")).to_contain_text("1,050,000 characters")
     expect(headline(tab)).to_have_text("Refused")

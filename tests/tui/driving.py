@@ -24,6 +24,7 @@ def drive(app: App[None], steps: Callable[[Any], Awaitable[None]], size: tuple[i
 
     async def main() -> None:
         async with app.run_test(size=size) as pilot:
+            await settled(pilot, lambda: bool(app.screen.children), "the screen stays empty")
             await idle(pilot)
             await steps(pilot)
 

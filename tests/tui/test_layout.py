@@ -204,7 +204,7 @@ def test_a_click_on_a_key_presses_it(made: Path) -> None:
     app = RunsApp(made)
 
     async def steps(pilot: Any) -> None:
-        await pilot.click("Keys", offset=(3, 0))
+        await pilot.click("KeyBar", offset=(3, 0))
         await idle(pilot)
         assert "speak" in {row["step"] for row in by_head(app, "#steps")}
 

@@ -15,8 +15,8 @@ class KeyBar(Static):
     """Every active key, with its action; a click on one presses it."""
 
     DEFAULT_CSS = """
-    Keys { dock: bottom; height: auto; width: 1fr; padding: 0 1; background: $footer-background; color: $footer-foreground;
-           link-style: none; link-color: $footer-foreground; link-background: $footer-background; }
+    KeyBar { dock: bottom; height: auto; width: 1fr; padding: 0 1; background: $footer-background; color: $footer-foreground;
+             link-style: none; link-color: $footer-foreground; link-background: $footer-background; }
     """
     ALLOW_SELECT = False
 

@@ -268,7 +268,8 @@ def test_a_command_that_finds_nothing_to_do_leaves_the_status_of_a_stopped_run(t
     assert (before["failed"], before["steps"][0]["valid"], before["pending"]) == (1, 2, 3)
     if command == "retry":
         assert retry_command.callback is not None
-        assert retry_command.callback(str(path), "", (), (), None, start=False, max_cost=None) == 0
+        options = {"step": "", "codes": (), "paths": (), "attempts": None, "start": False, "max_cost": None}
+        assert retry_command.callback(str(path), **options) == 0
     else:
         assert repair(path) == ((), ())
     assert standing(RunDir.look(path), running=False) == before

@@ -262,4 +262,4 @@ def test_the_command_line_reads_and_writes_tables(tmp_path: Path) -> None:
     assert "--reply-column" in CliRunner().invoke(main, given).output
     for name in ("klingon", "base64", "rot13"):  # the last two are not encodings of text
         refused = CliRunner().invoke(main, [*given, "--encoding", name])
-        assert (refused.exit_code, refused.output) == (2, f"trueup: --encoding {name}: there is no such encoding\n")
+        assert (refused.exit_code, refused.output) == (2, f"trueup: --encoding {name}: unknown encoding\n")

@@ -238,7 +238,7 @@ def test_progress_is_lines_of_json_with_intervals_or_nothing(run: Run, both: tup
 
 
 def test_stopped_in_the_middle_it_prints_the_results_so_far(both: tuple[str, str], tmp_path: Path) -> None:
-    write_units(tmp_path / "many.jsonl", TEXTS * 20_000)
+    write_units(tmp_path / "many.jsonl", TEXTS * 100_000)
     command = [
         *COMMAND,
         "backtest",
@@ -257,13 +257,13 @@ def test_stopped_in_the_middle_it_prints_the_results_so_far(both: tuple[str, str
     ) as child:
         assert child.stderr is not None
         first = json.loads(child.stderr.readline())
-        assert 0 < first["judged"] < len(TEXTS) * 20_000
+        assert 0 < first["judged"] < len(TEXTS) * 100_000
         time.sleep(0.05)
         os.kill(child.pid, signal.SIGINT)
         out, err = child.communicate()
     assert child.returncode == 130
     told = json.loads(out)
     assert told["complete"] is False
-    assert told["total"] == told["judged"] + sum(told["unjudgeable"].values()) < len(TEXTS) * 20_000
+    assert told["total"] == told["judged"] + sum(told["unjudgeable"].values()) < len(TEXTS) * 100_000
     assert "Stopped after" in err.splitlines()[-1]
     assert told["newly_refused"] / told["judged"] == pytest.approx(0.25, abs=0.02)

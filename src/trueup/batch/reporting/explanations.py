@@ -20,7 +20,7 @@ def explained(codes: Iterable[str]) -> dict[str, Row]:
     """The explanation of each code: its name, its title, and the sections of its page with their paragraphs.
 
     >>> explained(["S001"])["S001"]["sections"][0]
-    ['Finds', ['A comma with nothing after it but the closing bracket. It is dropped.']]
+    ['Finds', ['A comma directly before a closing bracket. trueup drops it.']]
     """
     rows: dict[str, Row] = {}
     for code in sorted(set(codes)):

@@ -259,7 +259,7 @@ def test_a_reply_that_passes_now_counts_although_later_replies_followed_it(folde
         schema = {**ANSWER, "properties": {"answer": {"type": "string", "maxLength": longest}}}
         api = {"retry": {"max_attempts": 1 if retried else 3, "initial_delay_seconds": 0}}
         made = [asking("ask", schema)], [{"id": "a"}, {"id": "b"}], rows
-        return write_pipeline(folder / str(longest), *made, api, file="config.json")
+        return write_pipeline(folder / str(longest), *made, api=api, file="config.json")
 
     path = start(pipeline(5), folder / "run", NoSync())
     if retried:
@@ -527,7 +527,7 @@ def test_verify_sees_refused_units_that_are_still_published(folder: Path) -> Non
     (ran.path / "validated.jsonl").write_bytes(published)
     (problem,) = verify(RunDir.look(ran.path))
     assert (problem.kind, len(problem.units)) == ("orphan", 17)
-    assert "gathered again" in "".join(repair(ran.path, NoSync()).done)
+    assert "collected again" in "".join(repair(ran.path, NoSync()).done)
     assert_whole(ran.path)
 
 
