@@ -54,7 +54,7 @@ def contract_model(
     judges: Contract[Any] = contract_of(contract)
     if judges.schema is None:
         raise ValueError("contract_model needs a contract with a schema")
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+    if BaseModel not in getattr(model, "__mro__", ()):
         raise TypeError(f"model: expected a pydantic model, got {model!r}")
 
     def known(own: Any) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class _Judge:
     """The part that all three share: returns the verdict on an output, or raises `ModelRetry` with a correction."""
 
     def __init__(self, contract: Given, context: Known, on_verdict: OnVerdict) -> None:
-        self.contract: Contract[Any] = contract_of(contract)
+        self.contract: Any = contract_of(contract)
         self._context, self._on_verdict = context, on_verdict
 
     async def data(self, ctx: RunContext[Any], output: Any, keys: Any, where: str = "") -> Any:
@@ -141,7 +141,7 @@ class _Judge:
     async def judged(self, ctx: RunContext[Any], output: Any, where: str = "") -> Verdict:
         known = self._context(ctx) if callable(self._context) else self._context
         reply = output if isinstance(output, str) else to_json(output).decode()
-        verdict = await self.contract.acheck(reply, known)
+        verdict: Verdict = await self.contract.acheck(reply, known)
         if self._on_verdict is not None:
             self._on_verdict(verdict)
         if verdict.ok:
