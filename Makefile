@@ -24,8 +24,8 @@ export NO_MKDOCS_2_WARNING := 1
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':[^#]*## ' '/^[a-z-]+:[^#]*## / { line = sprintf("  %-18s ", $$1); n = split($$2, words, " "); \
-	    for (i = 1; i <= n; i++) { if (length(line) + length(words[i]) > 78) { print line; line = sprintf("%21s", "") } \
+	@awk -F ':[^#]*## ' '/^[a-z-]+:[^#]*## / { line = sprintf("  %-18s", $$1); n = split($$2, words, " "); \
+	    for (i = 1; i <= n; i++) { if (length(line) + length(words[i]) > 78) { print line; line = sprintf("%20s", "") } \
 	        line = line " " words[i] } print line }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) $(ADAPTERS)/.installed ## install everything for development into .venv, and the libraries of the adapters into .venv-adapters

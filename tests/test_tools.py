@@ -58,6 +58,7 @@ def test_pip_installs_if_uv_cannot_reach_an_index(
     monkeypatch.setattr(made, "_run", lambda command, _: ran.append(command) or int(command[0] == str(tmp_path / "uv")))
     made.install("-r", "some.lock")
     assert [command[1:3] for command in ran] == [["pip", "install"], ["-m", "ensurepip"], ["-m", "pip"]]
+    assert "--no-deps" in ran[-1], "a lock lists every dependency, and pip refuses those with an extra"
     assert "uv cannot reach an index; pip installs instead" in capsys.readouterr().out
 
 
@@ -67,6 +68,6 @@ def test_make_help_lists_every_target_in_lines_of_a_terminal(root: Path) -> None
     lines = done.stdout.splitlines()[1:]
     assert max(map(len, lines)) < 80
     documented = re.findall(r"^([a-z-]+):.*## (.+)$", (root / "Makefile").read_text("utf-8"), re.MULTILINE)
-    assert [line[2:21].rstrip() for line in lines if line[2] != " "] == [target for target, _ in documented]
-    assert {line[21] for line in lines} == {" "}
-    assert " ".join(" ".join(line[22:] for line in lines).split()) == " ".join(words for _, words in documented)
+    assert [line[2:20].rstrip() for line in lines if line[2] != " "] == [target for target, _ in documented]
+    assert {line[20] for line in lines} == {" "}
+    assert " ".join(" ".join(line[21:] for line in lines).split()) == " ".join(words for _, words in documented)

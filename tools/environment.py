@@ -2,7 +2,7 @@
 
 Needs only Python's standard library. uv installs the packages where it is available, because it takes a tenth of the time;
 with --fetch-uv it is taken from the first lock if it is not. Where uv cannot reach an index (it does not read pip's
-settings), pip does the work. Everything is checked against the hashes in the locks.
+settings), pip does the work. Everything is checked against the hashes in the locks, which list every dependency.
 """
 
 from __future__ import annotations  # an older Python must reach the message that it is too old
@@ -64,7 +64,8 @@ class Environment:
 
     def _pip(self, *words: str) -> None:
         compiling = "--compile" if self.compiled else "--no-compile"
-        quiet = ["--disable-pip-version-check", "install", "--progress-bar=off", compiling]
+        # Without --no-deps, pip refuses a lock in which a package needs another one with an extra.
+        quiet = ["--disable-pip-version-check", "install", "--progress-bar=off", "--no-deps", compiling]
         code = self._run([str(self.python), "-m", "pip", *quiet, *words], ("Collecting", "Installing"))
         if code != 0:
             sys.exit(f"== {self.folder} could not be set up: pip ended with exit code {code}")

@@ -155,3 +155,11 @@ def test_the_context_of_a_guardrail_may_come_from_the_run() -> None:
     assert ask([GOOD], options={"context": 30}, output_type=Person, output_guardrails=[guardrail])[0] == ADA
     with pytest.raises(OutputGuardrailTripwireTriggered):
         ask([GOOD], options={"context": 40}, output_type=Person, output_guardrails=[guardrail])
+
+
+def test_a_missing_state_and_a_context_that_is_not_a_dict_are_errors() -> None:
+    contract = Contract(Person, states={"IDLE": {}})
+    with pytest.raises(RuntimeError, match="asking again would not help: reply refused: D006"):
+        ContractOutput(contract).validate_json(GOOD)
+    with pytest.raises(TypeError, match=r"context is a dict such as .*; got builtin_function_or_method"):
+        ContractOutput(contract, context=len).validate_json(GOOD)  # type: ignore[arg-type]

@@ -142,3 +142,9 @@ def test_steps_of_a_module_that_do_not_have_the_field_are_not_judged() -> None:
 def test_a_misspelled_field_is_an_error() -> None:
     with pytest.raises(ValueError, match="'agee' is not an output field of the signature; did you mean 'age'"):
         ContractAdapter(Contract(int), "agee").parse(dspy.Signature("question -> age: int"), '{"age": 36}')
+
+
+def test_a_missing_state_is_not_asked_for_again() -> None:
+    adapter = ContractAdapter(Contract(states={"IDLE": {}}), "answer", retries=2)
+    with pytest.raises(RuntimeError, match="asking again would not help: reply refused: D006"):
+        adapter.parse(dspy.Signature("question -> answer"), '{"answer": "Hello."}')

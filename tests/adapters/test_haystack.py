@@ -195,3 +195,16 @@ def test_a_pipeline_with_the_path_of_a_contract_is_saved_and_loaded(tmp_path: Pa
     assert "validation_error" in validator.run([ChatMessage.from_assistant("{}")])
     with pytest.raises(ValueError, match="path of a contract file"):
         ContractValidator(CONTRACT).to_dict()
+
+
+def test_calls_without_an_id_keep_what_their_provider_added() -> None:
+    calls = [ToolCall("add", {"a": "1", "b": at}, extra={"signature": at}) for at in range(2)]
+    (valid,) = ContractValidator(Contract(tools=[add])).run([ChatMessage.from_assistant(tool_calls=calls)])["validated"]
+    assert [(call.id, call.arguments, call.extra) for call in valid.tool_calls] == [
+        (None, {"a": 1, "b": at}, {"signature": at}) for at in range(2)
+    ]
+
+
+def test_a_missing_state_is_an_error_and_not_a_correction() -> None:
+    with pytest.raises(RuntimeError, match="asking again would not help: reply refused: D006"):
+        ContractValidator(Contract(states={"IDLE": {}})).run([ChatMessage.from_assistant("Hello.")])

@@ -182,3 +182,18 @@ def test_validators_of_the_model_get_the_context_of_the_call() -> None:
 def test_a_schema_is_not_a_contract() -> None:
     with pytest.raises(TypeError, match="expected a Contract or the path of a contract file, got dict"):
         contract_model({"type": "object"}, Person)  # type: ignore[arg-type]
+
+
+def test_a_contract_without_a_schema_and_a_model_of_another_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match="contract_model needs a contract with a schema"):
+        contract_model(Contract(reply=True), Person)
+    with pytest.raises(TypeError, match="model: expected a pydantic model, got <class 'dict'>"):
+        contract_model(CONTRACT, dict)  # type: ignore[type-var]
+
+
+def test_a_missing_state_is_not_asked_for_again() -> None:
+    model = contract_model(Contract(Person, states={"IDLE": {}}), Person)
+    with pytest.raises(InstructorRetryException, match="asking again would not help") as caught:
+        ask([GOOD] * 3, model, max_retries=3)
+    assert caught.value.n_attempts == 1
+    assert isinstance(caught.value.__cause__, RuntimeError)

@@ -1,6 +1,7 @@
 """LangChain: the parser and the runnable in real chains, over a real client and a server on loopback."""
 
 import asyncio
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,17 @@ import orjson
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.exceptions import OutputParserException
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
 from trueup import Contract, Policy, Rejected, Verdict
 from trueup.adapters.langchain import ContractOutputParser, ContractRunnable
-from trueup.testing.script import Fail, Say
+from trueup.testing.script import Call, Fail, Say
 from trueup.testing.server import ScriptedServer
 
 PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("human", "Who is {who}?")])
@@ -212,3 +215,65 @@ def test_a_contract_may_be_the_path_of_a_file(root: Path) -> None:
     assert parser.contract.name == "people"
     with pytest.raises(TypeError, match="expected a Contract or the path of a contract file, got dict"):
         ContractOutputParser(contract={"type": "object"})  # type: ignore[arg-type]
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+CALLING = Say("I will add.", (Call("add", '{"a": "1", "b": 2,}'),), piece=4)
+
+
+@pytest.mark.parametrize("schema", [None, Person])
+def test_a_reply_with_tool_calls_is_returned_as_a_message_with_repaired_calls(schema: Any) -> None:
+    parser = ContractOutputParser(contract=Contract(schema, tools=[add]))
+    with ScriptedServer(then=CALLING) as server:
+        chain = model_of(server).bind_tools([add]) | parser
+        messages = [chain.invoke("Add."), list(chain.stream("Add."))[-1]]
+    for message in messages:
+        assert (message.text, message.tool_calls[0]["name"]) == ("I will add.", "add")
+        assert add.invoke(message.tool_calls[0]).content == "3"
+
+
+def test_the_runnable_returns_a_message_with_repaired_calls() -> None:
+    with ScriptedServer([CALLING]) as server:
+        model = model_of(server).bind_tools([add])
+        message = ContractRunnable(contract=Contract(tools=[add]), model=model).invoke("Add.")
+    assert message.tool_calls[0]["args"] == {"a": 1, "b": 2}
+
+
+def test_messages_of_any_role_are_parsed() -> None:
+    parser = ContractOutputParser(contract=CONTRACT)
+    for message in (AIMessage(BROKEN), ChatMessage(BROKEN, role="assistant"), HumanMessage(BROKEN)):
+        assert parser.invoke(message) == ADA
+
+
+def test_a_batch_gives_each_reply_its_own_result() -> None:
+    parser = ContractOutputParser(contract=CONTRACT)
+    replies: list[Any] = [GOOD, REFUSED, BROKEN]
+    for results in (
+        parser.batch(replies, return_exceptions=True),
+        asyncio.run(parser.abatch(replies, return_exceptions=True)),
+    ):
+        assert [results[0], results[2]] == [ADA, ADA]
+        assert isinstance(results[1], OutputParserException)
+
+
+def test_a_parser_is_pickled_with_its_contract() -> None:
+    parser = pickle.loads(pickle.dumps(ContractOutputParser(contract=CONTRACT)))
+    assert parser.invoke(BROKEN) == ADA
+
+
+def test_a_misspelled_option_is_refused() -> None:
+    with pytest.raises(ValidationError, match="contxt"):
+        ContractOutputParser(contract=CONTRACT, contxt={"state": "IDLE"})  # type: ignore[call-arg]
+    with pytest.raises(ValidationError, match="polcy"):
+        ContractRunnable(contract=CONTRACT, model=RunnableLambda(str), polcy=None)  # type: ignore[call-arg]
+
+
+def test_a_missing_state_is_an_error_that_no_retry_catches() -> None:
+    parser = ContractOutputParser(contract=Contract(states={"IDLE": {}}))
+    with pytest.raises(RuntimeError, match="asking again would not help: reply refused: D006"):
+        parser.with_retry(retry_if_exception_type=(OutputParserException,)).invoke("Hello.")

@@ -140,3 +140,11 @@ def test_a_prompt_with_an_image_is_an_error() -> None:
         )
         with pytest.raises(TypeError, match="sends only text; the prompt has a ImageBlock"):
             program()
+
+
+def test_a_program_returns_a_text_under_reply_rules() -> None:
+    text = "Yes, I can help you with that."
+    with ScriptedServer(then=Say(text, piece=4)) as server:
+        program = ContractProgram(Contract(reply=True), model_of(server), "Can you help?")
+        assert program() == text
+        assert list(program.stream_call())[-1] == text

@@ -136,3 +136,13 @@ def test_columns_of_the_same_name_are_refused_as_a_context() -> None:
     context = {"input": pd.DataFrame([[1, 2]], columns=["most", "most"])}
     with pytest.raises(ValueError, match=r"context\['input'\] has several columns named 'most'"):
         pd.Series(["{}"]).trueup.check(Contract({"type": "object"}), context)
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Index, pd.array])
+def test_an_array_in_the_context_gives_each_row_its_own_value(kind: Any) -> None:
+    contract = Contract(states={"IDLE": {"forbid": [{"terms": ["confirmed"]}]}, "DONE": {}})
+    replies = pd.Series(["It is confirmed."] * 3, index=["a", "b", "b"]).trueup
+    checked = replies.check(contract, {"state": kind(["IDLE", "DONE", None], dtype=object)})
+    assert checked["codes"].tolist() == [("D001",), (), ("D006",)]
+    with pytest.raises(ValueError, match=r"context\['state'\] has 2 rows, and the column of replies has 3"):
+        replies.check(contract, {"state": kind(["IDLE", "DONE"], dtype=object)})

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -135,3 +136,18 @@ def test_the_context_of_an_expression_is_a_dict() -> None:
 def test_verdicts_gives_everything() -> None:
     good, null = pl.Series(["[1,]", None]).trueup.verdicts(Contract(list[int]))
     assert (good.value, [fix.code for fix in good.fixes], null.ok) == ([1], ["S001"], False)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_an_array_in_the_context_gives_each_row_its_own_value(engine: Any) -> None:
+    contract = Contract(states={"IDLE": {"forbid": [{"terms": ["confirmed"]}]}, "DONE": {}})
+    frame = pl.DataFrame({"reply": ["It is confirmed."] * 2})
+    context = {"state": np.array(["IDLE", "DONE"])}
+    assert frame["reply"].trueup.check(contract, context)["ok"].to_list() == [False, True]
+    checked = frame.lazy().select(pl.col("reply").trueup.check(contract, context).struct.field("ok"))
+    assert checked.collect(engine=engine)["ok"].to_list() == [False, True]
+
+
+def test_an_expression_in_the_context_of_a_series_is_refused() -> None:
+    with pytest.raises(TypeError, match="an expression in the context needs an expression of replies"):
+        pl.Series(["a"]).trueup.check(Contract(), {"state": pl.col("state")})

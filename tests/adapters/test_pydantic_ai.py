@@ -216,3 +216,35 @@ def test_two_agents_share_a_capability() -> None:
     for _ in range(2):
         output, _ = ask([reply], PromptedOutput(Team), capabilities=[capability])
         assert output == Team(people=[ADA])
+
+
+@pytest.mark.parametrize("mode", [NativeOutput, PromptedOutput])
+def test_a_capability_judges_one_of_several_outputs_of_one_schema(mode: Any) -> None:
+    def reply(kind: str, data: str) -> str:
+        return f'Sure: {{"result": {{"kind": "{kind}", "data": {data},}}}}'
+
+    capabilities = [ContractCapability(CONTRACT, output=Person)]
+    replies = [reply("Person", REFUSED), reply("Person", '{"name": "Ada", "age": "36",}')]
+    output, sent = ask(replies, mode([Person, Unknown]), capabilities=capabilities)
+    assert output == ADA
+    assert "In `result.data`: Your reply was not valid." in str(sent[1])
+    other = '{"result": {"kind": "Unknown", "data": {"why": "I have never met her."}}}'
+    assert ask([other], mode([Person, Unknown]), capabilities=capabilities)[0] == Unknown(why="I have never met her.")
+
+
+@pytest.mark.parametrize("reply", ["[1]", '{"name": "Ada"}', '{"result": 3}'])
+def test_an_output_without_its_kind_is_left_to_pydantic_ai(reply: str) -> None:
+    capability = ContractCapability(CONTRACT, output=Person)
+    with pytest.raises(UnexpectedModelBehavior):
+        ask([reply], NativeOutput([Person, Unknown]), capabilities=[capability], retries=0)
+
+
+def test_a_list_among_several_outputs_keeps_its_envelope() -> None:
+    capability = ContractCapability(Contract(list[int]), output=list)
+    reply = '{"result": {"kind": "list", "data": {"response": [1, "2"]}}}'
+    assert ask([reply], NativeOutput([list[int], Unknown]), capabilities=[capability])[0] == [1, 2]
+
+
+def test_a_missing_state_ends_the_run() -> None:
+    with pytest.raises(RuntimeError, match="asking again would not help: reply refused: D006"):
+        ask([tool(GOOD)], Person, capabilities=[ContractCapability(Contract(Person, states={"IDLE": {}}))], retries=3)

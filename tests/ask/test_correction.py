@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from trueup import Contract
-from trueup.ask.correction import correction, purpose_of
+from trueup import Contract, Rejected
+from trueup.ask.correction import correction, correction_text, purpose_of
 
 PERSON = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}
 STATES = {"IDLE": {"forbid": [{"terms": ["booked"]}], "hint": "Do not say that it is booked."}}
@@ -54,3 +54,13 @@ def test_a_refused_call_is_answered() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "bok", "arguments": "{}"}}
     told = correction(contract, contract.check({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}))
     assert [message["role"] for message in told] == ["assistant", "tool"]
+
+
+@pytest.mark.parametrize(("context", "code"), [({}, "D006"), ({"state": "BOOKED"}, "D004")])
+def test_a_framework_does_not_ask_again_for_a_fault_of_the_program(context: dict[str, Any], code: str) -> None:
+    contract = Contract(states=STATES)
+    verdict = contract.check("The train leaves at 9:30.", context)
+    with pytest.raises(RuntimeError, match=f"asking again would not help: reply refused: {code}") as caught:
+        correction_text(contract, verdict, context)
+    assert isinstance(caught.value.__cause__, Rejected)
+    assert caught.value.__cause__.verdict is verdict

@@ -479,3 +479,11 @@ def test_the_body_of_a_stream_is_put_together_by_any_contract_as_text_and_as_byt
 def test_text_that_only_begins_as_a_stream_does_is_text(text: str) -> None:
     assert Contract().check(text).reply.text == text
     assert Contract(True).check(text).reply.text == text
+
+
+@pytest.mark.parametrize("context", [[1], "IDLE", len])
+def test_a_context_that_is_not_a_dict_is_refused(context: Any) -> None:
+    contract = Contract(list[int], rules=["len(value) > 0"])
+    for judge in (contract.check, contract.check_value):
+        with pytest.raises(TypeError, match=r"context is a dict such as .*; got "):
+            judge("[1]", context)

@@ -59,8 +59,7 @@ class ContractValidator:
             raise ValueError(
                 "to save its pipeline, give ContractValidator the path of a contract file and no `on_verdict`"
             )
-        saved: dict[str, Any] = default_to_dict(self, contract=self._path, retries=self.retries)
-        return saved
+        return dict(default_to_dict(self, contract=self._path, retries=self.retries))
 
     @component.output_types(validated=list[ChatMessage], value=Any, validation_error=list[ChatMessage], refused=Verdict)
     def run(
@@ -109,7 +108,6 @@ class ContractValidator:
         self, verdict: Verdict, message: ChatMessage, context: dict[str, Any] | None, nth: int
     ) -> list[ChatMessage]:
         """The correction: a result for each tool call of the message, or one message of the user."""
-        counted = {_CORRECTION: nth}
         policy = Policy(repairs=max(nth, self.retries))
         answers = {
             sent["tool_call_id"]: sent["content"]
@@ -118,29 +116,35 @@ class ContractValidator:
         }
         if calls := [call for call in message.tool_calls if call.id in answers]:
             results = [ChatMessage.from_tool(answers[call.id], call, error=True) for call in calls]
-            results[-1].meta.update(counted)
+            results[-1].meta[_CORRECTION] = nth
             return results
         told = correction_text(self.contract, verdict, context, nth, self.retries)
-        return [ChatMessage.from_user(told, meta=counted)]
+        return [ChatMessage.from_user(told, meta={_CORRECTION: nth})]
 
 
 def _reply(message: ChatMessage) -> dict[str, Any]:
     """The message as a completion in OpenAI's format, with its tool calls."""
     calls = [
-        {"id": call.id or "", "function": {"name": call.tool_name, "arguments": spelled(call.arguments).decode()}}
-        for call in message.tool_calls
+        {"id": ident, "function": {"name": call.tool_name, "arguments": spelled(call.arguments).decode()}}
+        for ident, call in _with_ids(message)
     ]
     said = {"role": "assistant", "content": message.text, **({"tool_calls": calls} if calls else {})}
     return {"choices": [{"index": 0, "finish_reason": message.meta.get("finish_reason"), "message": said}]}
+
+
+def _with_ids(message: ChatMessage) -> list[tuple[str, ToolCall]]:
+    """The tool calls of a message, each with an id to find it by. Some providers give none."""
+    return [(call.id or f"unnamed_{at}", call) for at, call in enumerate(message.tool_calls)]
 
 
 def _repaired(message: ChatMessage, judged: dict[str, Any] | None) -> ChatMessage:
     """The message with all its fixes; itself if there are none."""
     if judged is None:
         return message
-    extras = {call.id: call.extra for call in message.tool_calls}
-    calls = [
-        ToolCall(call["function"]["name"], decode(call["function"]["arguments"]), call["id"], extras.get(call["id"]))
-        for call in judged.get("tool_calls", ())
-    ]
+    native = dict(_with_ids(message))
+    calls = []
+    for call in judged.get("tool_calls", ()):
+        written = native.get(call["id"]) or ToolCall("", {}, call["id"])
+        arguments = decode(call["function"]["arguments"])
+        calls.append(ToolCall(call["function"]["name"], arguments, written.id, written.extra))
     return ChatMessage.from_assistant(judged["content"], message.meta, message.name, calls, reasoning=message.reasoning)

@@ -46,12 +46,16 @@ def contract_model(
 ) -> type[Model]:
     """A response model with the name and the schema of `model` that judges replies by the contract.
 
-    - `contract`: a Contract, or the path of a contract file.
+    - `contract`: a Contract, or the path of a contract file; it must have a schema.
     - `model`: the pydantic model that instructor returns instances of.
     - `context`: facts about the conversation; the `context` of instructor's `create` is added to it. None by default.
     - `on_verdict`: a function that is called with each verdict, refused or not; None by default.
     """
     judges: Contract[Any] = contract_of(contract)
+    if judges.schema is None:
+        raise ValueError("contract_model needs a contract with a schema")
+    if BaseModel not in getattr(model, "__mro__", ()):
+        raise TypeError(f"model: expected a pydantic model, got {model!r}")
 
     def known(own: Any) -> dict[str, Any]:
         return {**(context or {}), **(own or {})}

@@ -46,7 +46,7 @@ class ContractOutputParser(BaseOutputParser):
         verdict = self.contract.check(output, self._context)
         if self._on_verdict is not None:
             self._on_verdict(verdict)
-        return _unwrapped(self.contract, verdict, self._context)
+        return _unwrapped(self.contract, verdict, self._context, ok=verdict.ok)
 
     def format(self, query: str) -> str:
         return "\n\n".join(filter(None, (query, self.contract.instructions())))
@@ -132,7 +132,7 @@ class ContractProgram(BasePydanticProgram[Any]):
     def _settled(self, answer: Answer[Any]) -> Any:
         if self._on_answer is not None:
             self._on_answer(answer)
-        return answer.value if answer.ok else _unwrapped(self.contract, answer.verdict, self._context)
+        return _unwrapped(self.contract, answer.verdict, self._context, ok=answer.ok)
 
 
 def _said(response: Any) -> Any:
@@ -144,7 +144,7 @@ def _chat(messages: list[dict[str, Any]]) -> list[ChatMessage]:
     return [ChatMessage(role=message["role"], content=message["content"]) for message in messages]
 
 
-def _unwrapped(contract: Contract[Any], verdict: Verdict, context: dict[str, Any] | None) -> Any:
-    if verdict.ok:
+def _unwrapped(contract: Contract[Any], verdict: Verdict, context: Context, *, ok: bool) -> Any:
+    if ok:
         return verdict.reply.text if contract.schema is None else verdict.value
     raise OutputParserException(correction_text(contract, verdict, context)) from Rejected(verdict)

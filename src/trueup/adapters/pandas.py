@@ -37,8 +37,8 @@ class Replies:
     def check(self, contract: Any, context: Any = None) -> Any:
         """A DataFrame with the index of the Series: `ok`, `value`, `data`, `reason`, `codes`, `fixes` and `grade`.
 
-        `contract` is a Contract or the path of a contract file. `context` is what `Contract.check` takes, by name; a Series in it gives each
-        row its own value, a DataFrame each row a dict. A DataFrame as the `context` has one column per name. None: no context.
+        `contract` is a Contract or the path of a contract file. `context` is what `Contract.check` takes, by name; a Series or an array in it
+        gives each row its own value, a DataFrame each row a dict. A DataFrame as the `context` has one column per name. None: no context.
         """
         columns = columns_of(self._verdicts(contract, context))
         kinds = {"ok": bool, "reason": str, "grade": str}
@@ -65,6 +65,8 @@ class Replies:
         return self._taken(context, "the context")
 
     def _taken(self, value: Any, name: str) -> Any:
+        if isinstance(value, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray) and value.ndim == 1:
+            return PerRow(_cells(pd.Series(value)))
         if not isinstance(value, pd.Series | pd.DataFrame):
             return value
         if not value.index.equals(self._series.index):

@@ -43,9 +43,9 @@ class Replies:
     def check(self, contract: Any, context: Any = None) -> Any:
         """A DataFrame with one row per reply: `ok`, `data` as JSON text, `reason`, `codes`, `fixes` and `grade`.
 
-        `contract` is a Contract or the path of a contract file. `context` is what `Contract.check` takes, by name; a Series in it gives each
-        row its own value, a DataFrame or a Series of structs each row a dict. A DataFrame as the `context` has one column per name.
-        None: no context.
+        `contract` is a Contract or the path of a contract file. `context` is what `Contract.check` takes, by name; a Series or an array in it
+        gives each row its own value, a DataFrame or a Series of structs each row a dict. A DataFrame as the `context` has one column per
+        name. None: no context.
         """
         columns: dict[str, Any] = {**columns_of(self._verdicts(contract, context))}
         columns["data"] = [None if data is None else spelled(data).decode() for data in columns["data"]]
@@ -90,9 +90,8 @@ class RepliesOf:
             raise TypeError(
                 f"context of an expression must be a dict such as {{'state': pl.col('state')}}; got {type(context).__name__}"
             )
-        given = {
-            name: pl.lit(value) if isinstance(value, pl.Series) else value for name, value in (context or {}).items()
-        }
+        columns = {name: _as_series(value) for name, value in (context or {}).items()}
+        given = {name: pl.lit(value) if isinstance(value, pl.Series) else value for name, value in columns.items()}
         per_row = [name for name, value in given.items() if isinstance(value, pl.Expr)]
 
         def judge(columns: Any) -> Any:
@@ -111,8 +110,16 @@ def _as_long(columns: list[Any]) -> list[Any]:
     return [column if len(column) == rows else column.new_from_index(0, rows) for column in columns]
 
 
+def _as_series(value: Any) -> Any:
+    """An array with one value per row as a Series; anything else unchanged."""
+    return value if isinstance(value, pl.Series) or getattr(value, "ndim", 0) != 1 else pl.Series(value.tolist())
+
+
 def _taken(value: Any) -> Any:
     """The values of a Series or the rows of a DataFrame; anything else is the same for every row."""
+    value = _as_series(value)
+    if isinstance(value, pl.Expr):
+        raise TypeError("an expression in the context needs an expression of replies: pl.col('reply').trueup.check(…)")
     if isinstance(value, pl.Series):
         return PerRow(value.to_list())
     return PerRow(value.to_dicts()) if isinstance(value, pl.DataFrame) else value

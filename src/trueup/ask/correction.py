@@ -13,13 +13,14 @@ from trueup.ask.policy import DEFAULT, Policy
 from trueup.ask.replies.faults import failure_in, fault_of
 from trueup.ask.requests.compose import Composer, FaultyReply
 from trueup.ask.requests.messages import Messages
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import Rejected, Verdict
 
 if TYPE_CHECKING:
     from trueup.checks.state import Situation
     from trueup.contract.contract import Contract
 
-_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # a correction does not help
+_OURS = frozenset({"context", "bug"})  # the program must change, not the reply
+_UNTOLD = _OURS | {"nothing", "cut", "unreadable"}  # a correction does not help
 
 
 def correction(
@@ -57,6 +58,9 @@ def correction_text(
 ) -> str:
     """The same as one text, for frameworks that send it themselves; never empty for a refused verdict.
 
+    Raises `RuntimeError` if the model is not at fault, because the context lacks something or the contract cannot judge. A framework
+    must not ask again then.
+
     >>> from trueup import Contract
     >>> contract = Contract({"required": ["name"]})
     >>> correction_text(contract, contract.check("{}"), nth=2, most=3).splitlines()[0]
@@ -64,6 +68,10 @@ def correction_text(
     """
     if verdict.ok:
         return ""
+    fault = fault_of(verdict)
+    if fault is not None and fault.kind in _OURS:
+        rejected = Rejected(verdict)
+        raise RuntimeError(f"asking again would not help: {rejected}\n{verdict.hint}") from rejected
     messages = correction(contract, verdict, context, msgspec.structs.replace(DEFAULT, repairs=max(nth, most)), nth)
     answers = [message for message in messages if message["role"] == "tool"]
     texts = [str(message["content"]) for message in answers or messages[-1:]]
