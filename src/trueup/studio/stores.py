@@ -13,6 +13,7 @@ from trueup.studio.refusal import RequestRefused
 
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MOST = 100  # files of a folder that are looked into
+_PREDICATES = ("cannot be ", "does not ")
 
 
 def stores_in(folders: Iterable[Path]) -> list[Path]:
@@ -32,11 +33,20 @@ def unavailable(error: Exception, address: str) -> RequestRefused:
 
     >>> unavailable(StoreError("/data/v.db: there is no such store"), "sqlite:///data/v.db").message
     'The store cannot be used: there is no such store.'
+    >>> unavailable(StoreError("v.db: is not a store (damaged); give another path"), "v.db").message
+    'The store cannot be used: the file is not a store (damaged); give another path.'
+    >>> unavailable(StoreError("v.db: cannot be reached; is the server running?"), "v.db").message
+    'The store cannot be reached; is the server running?'
     """
     said = str(error)
     for spelled in sorted(_spellings(address), key=len, reverse=True):
         said = said.removeprefix(f"{spelled}: ").replace(spelled, "the store")
-    return RequestRefused(503, f"The store cannot be used: {said.removesuffix('.')}.", code="store_unavailable")
+    if said.startswith(_PREDICATES):  # the address was the subject
+        message = f"The store {said}"
+    else:
+        message = f"The store cannot be used: {'the file ' * said.startswith('is not ')}{said}"
+    message = message if message.endswith("?") else f"{message.removesuffix('.')}."
+    return RequestRefused(503, message, code="store_unavailable")
 
 
 def _spellings(address: str) -> set[str]:
