@@ -14,6 +14,7 @@ from trueup.studio.refusal import RequestRefused
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MOST = 100  # files of a folder that are looked into
 _PREDICATES = ("cannot be ", "does not ")
+_SUBJECTS = {"is not ": "the file ", "written by ": "it was "}  # of messages that begin without one
 
 
 def stores_in(folders: Iterable[Path]) -> list[Path]:
@@ -35,6 +36,8 @@ def unavailable(error: Exception, address: str) -> RequestRefused:
     'The store cannot be used: there is no such store.'
     >>> unavailable(StoreError("v.db: is not a store (damaged); give another path"), "v.db").message
     'The store cannot be used: the file is not a store (damaged); give another path.'
+    >>> unavailable(StoreError("v.db: written by a newer trueup; upgrade trueup"), "v.db").message
+    'The store cannot be used: it was written by a newer trueup; upgrade trueup.'
     >>> unavailable(StoreError("v.db: cannot be reached; is the server running?"), "v.db").message
     'The store cannot be reached; is the server running?'
     """
@@ -44,7 +47,8 @@ def unavailable(error: Exception, address: str) -> RequestRefused:
     if said.startswith(_PREDICATES):  # the address was the subject
         message = f"The store {said}"
     else:
-        message = f"The store cannot be used: {'the file ' * said.startswith('is not ')}{said}"
+        subject = next((each for start, each in _SUBJECTS.items() if said.startswith(start)), "")
+        message = f"The store cannot be used: {subject}{said}"
     message = message if message.endswith("?") else f"{message.removesuffix('.')}."
     return RequestRefused(503, message, code="store_unavailable")
 
