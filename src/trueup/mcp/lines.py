@@ -18,14 +18,14 @@ from pydantic import ValidationError
 _REFUSED = "This line is not a JSON-RPC message, or it is nested too deeply."
 
 
-class Reading(Protocol):
+class MessageSource(Protocol):
     """Where messages come from."""
 
     async def receive(self) -> SessionMessage | Exception: ...
     async def aclose(self) -> None: ...
 
 
-class Writing(Protocol):
+class MessageTarget(Protocol):
     """Where messages go to."""
 
     async def send(self, item: SessionMessage, /) -> None: ...
@@ -34,7 +34,7 @@ class Writing(Protocol):
 class AnsweredLines:
     """The messages of a client. A line that cannot be read is answered with an error."""
 
-    def __init__(self, reading: Reading, writing: Writing) -> None:
+    def __init__(self, reading: MessageSource, writing: MessageTarget) -> None:
         self._reading = reading
         self._writing = writing
 
