@@ -41,12 +41,13 @@ def test_an_edit_saves_the_file_and_gives_lint_and_a_backtest(place: Place) -> N
 
 
 @pytest.mark.spec("X46")
-def test_a_wrong_hash_is_refused_with_the_current_one(place: Place) -> None:
+def test_a_wrong_hash_is_refused_without_the_right_one(place: Place) -> None:
     before = place.file.read_bytes()
     result = edit(place, hash="0" * 64, text="schema: true\n")
     assert result.is_error
-    assert hash_of(place) in text_of(result)
+    assert hash_of(place) not in text_of(result), "the model must read the file first"
     assert "Nothing was written" in text_of(result)
+    assert "Read the file again with `lint`" in text_of(result)
     assert place.file.read_bytes() == before
 
 
@@ -83,6 +84,7 @@ def test_a_text_with_errors_is_refused_with_its_faults(place: Place) -> None:
         ({"text": "just words"}, "people.yaml has 1 error"),
         ({"contract": "contracts/other.yaml", "text": "schema: true\n"}, "There is no file"),
         ({"old": "age >= 18", "new": "age >= 19", "limit": -1}, "limit must be"),
+        ({"old": "age >= 18", "new": "age >= 19", "since": "soon"}, "since 'soon' is not a time"),
         ({"hash": 5}, "hash must be text"),
         ({"force": True}, "edit has no argument 'force'"),
     ],

@@ -52,6 +52,7 @@ def test_a_request_without_a_key_gets_401(url: str, key: str) -> None:
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
     assert "Authorization: Bearer" in answer.json()["error"]["hint"]
+    assert "TRUEUP_MCP_KEY" in answer.json()["error"]["hint"], "a given key is not printed"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "PUT"])
@@ -80,6 +81,7 @@ def test_a_web_page_of_another_origin_is_refused(url: str, origin: str) -> None:
     answer = post(url, origin=origin)
     assert answer.status_code == 403
     assert answer.json()["error"]["code"] == "cross_origin"
+    assert "studio" not in answer.text
 
 
 def test_a_request_of_another_site_is_refused(url: str) -> None:

@@ -49,6 +49,8 @@ def test_each_tool_and_each_argument_is_described(listed: dict[str, Definition],
     jsonschema_rs.meta.validate(tool.output_schema)
     for argument, schema in tool.input_schema["properties"].items():
         assert schema.get("description", "").endswith("."), argument
+        for part in schema.get("anyOf", [schema]):
+            assert "type" in part, argument
     assert tool.input_schema["additionalProperties"] is False
 
 
@@ -197,6 +199,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("stats", {"by": "week"}, "It takes 'all', 'day', 'hour', 'rules'"),
     ("stats", {"by": "rules", "model": "m"}, "Leave out `model`"),
     ("chek", {}, "Did you mean check?"),
+    ("explain", {"code": "V999"}, "No code or name 'V999'. `explain` without arguments lists every code."),
 ]
 
 
@@ -224,6 +227,26 @@ def test_a_store_that_is_gone_is_reported_without_its_path(place: Place, tmp_pat
     said = text_of(call(workspace, "stats"))
     assert "The store cannot be used" in said
     assert str(tmp_path) not in said
+
+
+def test_the_contracts_are_listed_even_if_the_store_cannot_be_used(place: Place, tmp_path: Path) -> None:
+    workspace = place.workspace()
+    workspace.settings = type(workspace.settings)(keys=(), folders=(place.folder,), store=str(tmp_path / "gone.db"))
+    listed = call(workspace, "lint")
+    assert not listed.is_error
+    data = listed.structured_content
+    assert "there is no such store" in data["verdicts_not_counted"]
+    assert data["files"][0] == {"contract": FILE, "name": "people", "errors": 0, "warnings": 0}
+
+
+def test_lint_of_a_draft_has_the_name_and_the_fingerprint_of_the_draft(place: Place) -> None:
+    saved = call(place.workspace(), "lint", contract=FILE).structured_content
+    draft = call(place.workspace(), "lint", contract=FILE, text="name: other\nschema: true\n").structured_content
+    assert (saved["name"], draft["name"]) == ("people", "other")
+    assert saved["fingerprint"] != draft["fingerprint"]
+    assert saved["hash"] == draft["hash"], "`edit` needs the hash of the file"
+    broken = call(place.workspace(), "lint", contract=FILE, text="rules: [").structured_content
+    assert (broken["name"], broken["fingerprint"]) == ("", "")
 
 
 def test_a_fault_of_trueup_itself_is_reported_without_a_traceback(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -125,6 +126,51 @@ def test_a_client_that_stops_reading_ends_the_server_quietly(place: Place) -> No
         process.stdin.close()
         err = process.stderr.read()
         assert (process.wait(60), err) == (0, b"")
+
+
+def test_a_line_that_cannot_be_read_is_answered(place: Place) -> None:
+    nested = '{"a":' * 5_000 + "1" + "}" * 5_000
+    lines = {
+        "garbage": None,
+        '{"jsonrpc": "2.0", "id": 3}': 3,
+        f'{{"jsonrpc": "2.0", "id": 4, "method": "ping", "params": {nested}}}': None,
+    }
+    with started(place) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"\n")  # an empty line needs no answer
+        for line, number in lines.items():
+            process.stdin.write(f"{line}\n".encode())
+            answer = json.loads(process.stdout.readline())
+            assert (answer["id"], answer["error"]["code"]) == (number, -32700)
+        assert process.communicate(timeout=60) == (b"", b"")
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}},
+}  # fmt: skip
+
+
+def test_half_a_surrogate_pair_reaches_a_tool_over_stdio(place: Place) -> None:
+    """A client sends it as an escape, such as a reply that was cut in an emoji."""
+    call = {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "method": "tools/call",
+        "params": {"name": "check", "arguments": {"reply": '"\ud83d"'}},
+    }
+    with started(place) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdout.readline()
+        process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        process.stdin.write(json.dumps(call).encode() + b"\n")
+        answer = json.loads(process.stdout.readline())
+        assert answer["id"] == 5
+        assert answer["result"]["structuredContent"]["outcome"] == "refused"
+        assert "\ufffd" in answer["result"]["content"][0]["text"]
 
 
 @contextlib.contextmanager

@@ -80,7 +80,9 @@ def render(answer: ToolAnswer, asked: PageRequest) -> Rendered:
     rendered = _Page(answer, asked, aim).render(sections)
     while size(rendered) >= LIMIT:
         if aim < _LEAST_AIM:
-            raise RequestRefused(413, "This result does not fit into an answer.", code="too_large")
+            raise RequestRefused(
+                413, "This result does not fit into an answer.", code="too_large", hint="Give shorter arguments."
+            )
         aim = aim * 4 // 5
         rendered = _Page(answer, asked, aim).render(sections)
     return rendered

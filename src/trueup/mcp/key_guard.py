@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
+from trueup.mcp.wording import reworded
 from trueup.studio.door.attempts import Attempts
 from trueup.studio.door.guard import Application, Receive, Scope, Send, headers_of, is_known, refuse_other_origin
 from trueup.studio.door.sessions import by_secret
@@ -57,10 +58,11 @@ class KeyGuard:
 
 def _unauthorized(message: str, code: str) -> RequestRefused:
     return RequestRefused(
-        401, message, code=code, hint="Send the header `Authorization: Bearer KEY` with the key that the server printed on startup.",
+        401, message, code=code, hint="Send the header `Authorization: Bearer KEY` with the key of this server: the one in its TRUEUP_MCP_KEY, or the one that it printed on startup.",
         headers={"www-authenticate": 'Bearer realm="trueup"'},
     )  # fmt: skip
 
 
 def _refused(refusal: RequestRefused) -> Any:
-    return JSONResponse(refusal.to_dict(), refusal.status, refusal.headers)
+    error = {"code": refusal.code, "message": reworded(refusal.message), "hint": reworded(refusal.hint)}
+    return JSONResponse({"error": error}, refusal.status, refusal.headers)

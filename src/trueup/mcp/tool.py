@@ -92,8 +92,11 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
-    """A property without a default that only marks it as optional."""
-    return {key: value for key, value in part.items() if not (key == "default" and value in ("", None, [], {}))}
+    """A property without a default that only marks it as optional, and with the type of its words: some models need it."""
+    plain = {key: value for key, value in part.items() if not (key == "default" and value in ("", None, [], {}))}
+    if "anyOf" in plain:
+        plain["anyOf"] = [_plain(each) for each in plain["anyOf"]]
+    return {**plain, "type": "string"} if "enum" in plain else plain
 
 
 _OUTPUT: dict[str, Any] = {

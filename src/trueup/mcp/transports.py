@@ -17,6 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from trueup.mcp.key_guard import KeyGuard
+from trueup.mcp.lines import AnsweredLines
 from trueup.mcp.server import server_of
 from trueup.mcp.workspace import Workspace
 from trueup.studio.door.guard import Application, Message, Receive, Scope, Send
@@ -40,7 +41,7 @@ def run_stdio(workspace: Workspace) -> None:
 async def _serve_stdio(workspace: Workspace) -> None:
     server = server_of(workspace)
     async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        await server.run(AnsweredLines(reading, writing), writing, server.create_initialization_options())
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ _PHRASES = (
     ("log of the studio", "log of the server"),
     ("of this studio", "of this server"),
     ("by the studio", "by this server"),
+    ("in front of the studio", "in front of this server"),
     ("The studio", "The server"),
     ("Start the studio", "Start the server"),
     ("text has at most", "words has at most"),  # the filter `words` of `examples`

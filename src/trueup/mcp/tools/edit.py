@@ -12,7 +12,7 @@ from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows
 from trueup.mcp.tool import Long, McpTool
 from trueup.mcp.tools.backtest import BacktestInput, backtest_answer, started
-from trueup.mcp.tools.reply_filters import Since
+from trueup.mcp.tools.reply_filters import Since, selection_of
 from trueup.mcp.workspace import Workspace
 from trueup.studio.api.contracts import Saving, save_file
 from trueup.studio.contracts.drafts import contract_of, lint_draft
@@ -46,14 +46,16 @@ def edit(workspace: Workspace, asked: Editing) -> ToolAnswer | Long:
         raise RequestRefused(403, "This server is read-only.", code="read_only", hint="Start it with --allow-edit.")
     opened = workspace.contract(asked.contract)
     if opened.hash != asked.hash:
-        raise _changed(asked.contract, opened.hash)
+        raise _changed(asked.contract)
     text = _edited(asked, opened.text)
+    wanted = BacktestInput(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
+    selection_of(wanted)  # refuses bad arguments before anything is written
     draft = contract_of(workspace.settings, text, asked.contract)
     before = lint_draft(workspace.settings, opened.text, asked.contract).contract
     try:
         saved = save_file(workspace, Saving(file=asked.contract, text=text, hash=asked.hash), workspace.who)
-    except Changed as error:
-        raise _changed(asked.contract, error.hash) from None
+    except Changed:
+        raise _changed(asked.contract) from None
     faults = saved["faults"]
     facts: dict[str, Any] = {
         "saved": True, "contract": name(saved["file"]), "hash": saved["hash"], "fingerprint": saved["fingerprint"],
@@ -74,7 +76,6 @@ def edit(workspace: Workspace, asked: Editing) -> ToolAnswer | Long:
     why = _no_backtest(workspace, asked)
     if why:
         return both(ToolAnswer({"not_done": why}))
-    wanted = BacktestInput(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
     try:
         work = started(workspace, wanted, new=text, old=None if before is None else opened.text)
     except RequestRefused as refusal:  # the file is saved, which matters more
@@ -114,10 +115,11 @@ def _no_backtest(workspace: Workspace, asked: Editing) -> str:
     return "" if workspace.has_store else "No store is open; the server was started without --store."
 
 
-def _changed(file: str, now: str) -> RequestRefused:
+def _changed(file: str) -> RequestRefused:
+    """A refusal without the current hash: it would invite a second try that overwrites a text which nobody has read."""
     return RequestRefused(
-        409, f"{file} has another hash now: {now}. Nothing was written.", code="changed",
-        hint="Read it again with `lint`, then make your change to that text.",
+        409, f"{file} does not have this hash: it was changed after you read it, or the hash is of another file. Nothing was written.", code="changed",
+        hint="Read the file again with `lint`, which gives its `hash`, then make your change to that text.",
     )  # fmt: skip
 
 

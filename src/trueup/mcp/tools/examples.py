@@ -27,7 +27,12 @@ class Browsing(Continued, frozen=True, kw_only=True):
     code: Annotated[str, Meta(description="Only replies with this finding, such as V005.")] = ""
     rule: Annotated[str, Meta(description="Only replies that broke this rule.")] = ""
     accepted: Annotated[bool | None, Meta(description="true: only accepted replies; false: only refused ones.")] = None
-    outcome: Annotated[str, Meta(description="Only this outcome of the request, such as repaired or failed.")] = ""
+    outcome: Annotated[
+        str,
+        Meta(
+            description="Only this outcome of the request: accepted, repaired, regenerated, degraded, fallback or failed."
+        ),
+    ] = ""
     label: Annotated[str, Meta(description="Only replies with this label: right, wrong, or another word.")] = ""
     words: Annotated[str, Meta(description="Only replies that contain these words.")] = ""
     since: Since = ""

@@ -11,6 +11,7 @@ from trueup.mcp.tool import Continued, McpTool
 from trueup.mcp.workspace import Workspace
 from trueup.studio.api.judging import Code
 from trueup.studio.api.judging import explain as explained
+from trueup.studio.refusal import RequestRefused
 from trueup.verdict.catalogue import FixKind
 
 
@@ -28,7 +29,7 @@ def explain(workspace: Workspace, asked: Explaining) -> ToolAnswer:
     if not asked.code:
         rows: list[Row] = [_row(kind) for kind in (*ALL, *own_kinds())]
         return ToolAnswer({"codes_in_all": len(rows)}, (AnswerSection("codes", rows),))
-    explained(workspace, Code(asked.code), workspace.who)  # refuses an unknown code and suggests the nearest ones
+    _refuse_unknown(workspace, asked.code)
     kinds = find_kinds(asked.code)
     page = "\n\n".join(page_of(kind) for kind in kinds)
     if any(family_of(kind) == "own" for kind in kinds):  # written by another package
@@ -37,6 +38,17 @@ def explain(workspace: Workspace, asked: Explaining) -> ToolAnswer:
         {"codes_in_all": len(kinds)},
         (AnswerSection("codes", [_row(kind) for kind in kinds]), AnswerSection("page", page)),
     )
+
+
+def _refuse_unknown(workspace: Workspace, code: str) -> None:
+    """Refuse a code that does not exist, with the nearest ones."""
+    try:
+        explained(workspace, Code(code), workspace.who)
+    except RequestRefused as refusal:
+        raise RequestRefused(
+            refusal.status, refusal.message, code=refusal.code,
+            hint=refusal.hint or "`explain` without arguments lists every code.",
+        ) from None  # fmt: skip
 
 
 def _row(kind: object) -> Row:

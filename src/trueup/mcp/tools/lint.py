@@ -5,15 +5,20 @@ contracts.
 from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
 from trueup.mcp.fence import Fenced, inert, name
 from trueup.mcp.findings import counts_of, fault_rows
 from trueup.mcp.tool import Continued, McpTool
 from trueup.mcp.workspace import Workspace
+from trueup.store.errors import StoreError
 from trueup.studio.api.contracts import OneFile, contract_file, contracts
 from trueup.studio.api.judging import Written, run_examples
+from trueup.studio.contracts.drafts import lint_draft
 from trueup.studio.endpoint import Nothing
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.studio import Studio
 
 
 class Linting(Continued, frozen=True, kw_only=True):
@@ -49,6 +54,9 @@ def lint(workspace: Workspace, asked: Linting) -> ToolAnswer:
     facts |= {**counts_of(faults), "examples": len(examples), "failing_examples": len(failing)}
     if asked.text:
         facts["draft"] = True
+    if asked.text and asked.contract:
+        draft = lint_draft(workspace.settings, asked.text, asked.contract).contract
+        facts |= {"fingerprint": draft.fingerprint if draft else "", "name": name((draft and draft.name) or "")}
     shown = Fenced(text)
     if inert(text) != text:
         facts["escaped"] = "Some characters of the text are shown as escapes such as \\x1b; do not copy those lines."
@@ -62,15 +70,17 @@ def lint(workspace: Workspace, asked: Linting) -> ToolAnswer:
 
 
 def _list(workspace: Workspace) -> ToolAnswer:
-    found = contracts(workspace, Nothing(), workspace.who)
+    found, why = _found(workspace)
     rows: list[Row] = [
         {
             "contract": name(each["file"]), "name": name(each["name"]), "errors": each["errors"], "warnings": each["warnings"],
-            "verdicts": each["verdicts"], "refused": each["refused"],
+            **({} if why else {"verdicts": each["verdicts"], "refused": each["refused"]}),
         }
         for each in found["files"]
     ]  # fmt: skip
     facts: dict[str, Any] = {"contracts": len(rows)}
+    if why:
+        facts["verdicts_not_counted"] = Fenced(why)
     if not found["complete"]:
         facts["incomplete"] = "There are more files than one list looks at. Call lint again, or serve fewer folders."
     stored: list[Row] = [
@@ -79,6 +89,19 @@ def _list(workspace: Workspace) -> ToolAnswer:
     ]
     sections = (AnswerSection("files", rows), AnswerSection("only_in_store", stored))
     return ToolAnswer(facts, tuple(section for section in sections if section.content))
+
+
+def _found(workspace: Workspace) -> tuple[dict[str, Any], str]:
+    """The contracts, and why the store could not count their verdicts. The files can be listed without it."""
+    try:
+        return contracts(workspace, Nothing(), workspace.who), ""
+    except StoreError as error:
+        why = workspace.unavailable(error).message
+    except RequestRefused as refusal:
+        if refusal.code != "store_unavailable":
+            raise
+        why = refusal.message
+    return contracts(Studio(replace(workspace.settings, store="")), Nothing(), workspace.who), why
 
 
 def _failing(example: dict[str, Any]) -> Row:

@@ -159,8 +159,9 @@ def explain(studio: Studio, asked: Code, who: Key) -> dict[str, Any]:  # noqa: A
         return explained(find_kinds(asked.code[:100])[0])
     except NoSuchCode as error:
         near = " or ".join(f"{kind.code} ({kind.name})" for kind in error.near)
+        said = str(error)
         raise RequestRefused(
-            404, f"{str(error).capitalize()}.", code="no_code", hint=f"Did you mean {near}?" if near else ""
+            404, f"{said[:1].upper()}{said[1:]}.", code="no_code", hint=f"Did you mean {near}?" if near else ""
         ) from None
 
 

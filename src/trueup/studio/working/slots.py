@@ -28,7 +28,7 @@ class Slots:
         with self._free:
             if not self._free.wait_for(lambda: self._closed or len(self._works) < self._most, self._patience):
                 raise RequestRefused(
-                    429, f"{self._most} backtests, tunings or comparisons are already running here, which is the limit. Try again when one is done.",
+                    429, f"{self._most} long jobs (backtests, drafts, tunings or comparisons) are already running here, which is the limit. Try again when one is done.",
                     code="too_much_work",
                 )  # fmt: skip
             if self._closed:
