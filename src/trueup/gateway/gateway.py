@@ -371,7 +371,9 @@ class Gateway:
                 return
             # An unexpected error: the log has all of it, the client gets a sentence, and other requests continue.
             log.exception("a request failed: %s", type(error).__name__)
-            await self._refuse(visit, protocol, RefusedRequest(500, "the gateway failed", "server_error", "internal"))
+            await self._refuse(
+                visit, protocol, RefusedRequest(500, "an internal error of the gateway", "server_error", "internal")
+            )
         finally:
             if task is not None:
                 self._working.discard(task)

@@ -204,7 +204,10 @@ class Tab:
             await self._quota.acapture(self._held, replay=replay, sending=is_open)
         except NotHeld as late:
             raise RefusedRequest(
-                503, f"the quota for this reply was not kept: {late.state}", "server_error", "quota_lost"
+                503,
+                f"the quota reserved for this reply is no longer on hold: it is {late.state}",
+                "server_error",
+                "quota_lost",
             ) from None
         except StoreError:
             raise unavailable() from None

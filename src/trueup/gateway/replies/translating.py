@@ -94,7 +94,7 @@ def translated(body: Body, request: Request, asked: RequestParts, source: Speaki
     wanted = _READERS[source.path](body)
     needed = sorted(name for name in _NEEDED & body.keys() if body[name] not in (None, False, [], ["text"]))
     if needed:
-        raise refused(needed[0], f"an upstream that speaks {target.speaks} has no such thing", "leave it out")
+        raise refused(needed[0], f"the protocol {target.speaks!r} of this upstream has no equivalent", "leave it out")
     left_out = [name for name, held in body.items() if held is not None and name not in wanted.known | _CARRIED]
     left_out += _unheard(request.messages)
     whole = _joined(request, wanted, asked)
