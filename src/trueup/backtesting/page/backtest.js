@@ -17,7 +17,7 @@ const showHead = () => {
   if (rate("value_changed").count) cards.push(card(rate("value_changed").count, "another value", shown("value_changed")));
   cards.push(card(rate("unchanged").count, "unchanged", `McNemar ${data.p}`));
   if (data.cost.known) {
-    const parts = [[tokens[1], " tokens"], [money[1], " of money"], [waiting[1], " of waiting"]];
+    const parts = [[tokens[1], " tokens"], [money[1], " units of money"], [waiting[1], " of waiting"]];
     const small = parts.filter(([amount]) => amount !== "unknown").map(([amount, word]) => amount + word).join(", ");
     cards.push(card(asks[1], data.cost.per === "month" ? "asks a month" : "asks", small || "tokens and money unknown"));
   }
