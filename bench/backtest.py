@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 def contracts(folder: Path) -> dict[str, Path]:
-    """The contract that recorded, the old and the new one: the new one is stricter about one number, and has one rule more."""
+    """The contract that recorded, the old and the new one: the new one is stricter about one number, and has one more rule."""
     stricter = json.loads(json.dumps(sift_ways.SCHEMA))
     stricter["properties"]["weight_grams"] = {"type": "integer", "minimum": 0, "maximum": 9_900}
     rule = {"name": "light_or_paid", "expr": "paid or weight_grams < 9800"}

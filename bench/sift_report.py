@@ -88,7 +88,7 @@ def _ratio(by: dict[str, Row], one: str, other: str) -> float:
 def budgets(clean: Steps, broken: Kinds) -> str:
     """Where the time of a line goes."""
     steps = ["| of a clean line | CPU µs |", "|---|--:|", *(f"| {name} | {micro:.2f} |" for name, micro in clean)]
-    kinds = ["| of a broken reply | judged | its fixes told | its record |", "|---|--:|--:|--:|"]
+    kinds = ["| of a broken reply | judged | its fixes reported | its record |", "|---|--:|--:|--:|"]
     kinds += [f"| {name} | {judge:.1f} | {fixes:.1f} | {record:.1f} |" for name, judge, fixes, record in broken]
     return "\n".join([*steps, "", *kinds])
 

@@ -1,6 +1,6 @@
 """The cost of starting: imports, the first reply after one, and commands, each in fresh interpreters that take turns.
 
-Gives CPU milliseconds, the least of many rounds, and how they compare with pydantic's `BaseModel` imported in the same run.
+Returns CPU milliseconds, the lowest of many rounds, and how they compare with pydantic's `BaseModel` imported in the same run.
 """
 
 import os
