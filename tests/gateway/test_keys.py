@@ -258,7 +258,7 @@ def test_limits_without_quota_are_a_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("expires", "said"),
     [
-        ("2027-01-31", "the key 'ci' expires in 13 d"),
+        ("2027-01-31", "the key 'ci' expires in 13 days"),
         ("2027-01-17T06:00:00+02:00", "the key 'ci' expires in less than a day"),
         ("2027-01-17T02:00:00", "the key 'ci' has expired"),
         ("2027-02-01", ""),

@@ -274,7 +274,7 @@ class Gateway:
             self._later(self.reload())
 
     def _later(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do some work beside requests; a task without a reference may be collected."""
+        """Do some work alongside requests; a task without a reference may be garbage-collected."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,6 +1,6 @@
 """Reads the gateway's file (YAML, TOML or JSON) into a Config, or reports every fault with file, line and column.
 
-Keys come from the environment (`key: $OPENAI_API_KEY`) or are written in the file; contracts are files beside it. An unknown
+Keys come from the environment (`key: $OPENAI_API_KEY`) or are written in the file; contracts are files next to it. An unknown
 key, a wrong kind of value or an undefined name is reported at its place; nothing is guessed.
 """
 

@@ -144,13 +144,9 @@ def read_expires(desk: "SettingsReader", data: Any, path: Parts, name: str) -> f
     left = until - now()
     if left < SOON:
         whose = f"the key {name!r}" if name else "this key"
-        when = (
-            "has expired"
-            if left <= 0
-            else "expires in less than a day"
-            if left < 86_400
-            else f"expires in {int(left // 86_400)} d"
-        )
+        days = int(left // 86_400)
+        in_days = f"expires in {days} day{'s' * (days != 1)}" if days else "expires in less than a day"
+        when = "has expired" if left <= 0 else in_days
         desk.say("N050", path, f"{whose} {when}", "Add its successor with `trueup keys new`, then remove this one.")
     return until
 

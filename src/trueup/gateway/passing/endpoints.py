@@ -1,4 +1,4 @@
-"""The endpoints that are passed through beside the three protocols, found by path and method.
+"""The endpoints that are passed through in addition to the three protocols, found by path and method.
 
 One table lists them: where the model is named, whether a reply can contain text that a model wrote, and whether it is about
 something that the upstream keeps under our key. A path may contain an id only where the table has one; nothing else is sent

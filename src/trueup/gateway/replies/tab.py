@@ -94,7 +94,7 @@ class Copy:
         if self._left < 0:
             return None
         if not whole:
-            said = "this reply broke off when it was first sent, and was charged for what was sent of it"
+            said = "this reply broke off when it was first sent; the part that was sent was charged"
             self._pieces += [b"\n\n", self._error(RefusedRequest(502, said, "server_error", "reply_cut"))]
         return b"".join(self._pieces)
 

@@ -1,7 +1,7 @@
 """Translates a request from the client's protocol to that of an upstream.
 
 Messages, system texts, tools, tool results, images and the usual parameters are translated. The names of untranslatable parts
-that only change how a model works, such as `seed`, are returned beside the body, so that the client can see what was left
+that only change how a model works, such as `seed`, are returned along with the body, so that the client can see what was left
 out. A part that changes what the reply is, such as a tool that the provider runs itself, raises a `MessageError`: such a
 request is not sent to that upstream.
 """
