@@ -2,7 +2,7 @@
 
 python bench/asking.py [--minutes 60] [--prompts 100] [--markdown PAGE] [--json OUT]
 
-Everybody asks the same model through the same address, with the same worked example before each prompt, the same temperature, seed and
+Every library asks the same model through the same address, with the same worked example before each prompt, the same temperature, seed and
 limit of tokens; each may ask again twice. Grounding then judges the replies as shipped, and those that it refuses are asked for again.
 """
 

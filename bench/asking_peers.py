@@ -1,6 +1,6 @@
 """How the peers are asked: instructor and pydantic-ai, each with the schema in words, and with the schema enforced if the server supports it.
 
-An arm takes a task and gives (value, why not); it may ask three times in all.
+An arm takes a task and returns (value, why not); it may ask three times in all.
 """
 
 import json

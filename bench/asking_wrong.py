@@ -3,7 +3,7 @@
 python bench/asking_wrong.py [--markdown PAGE]
 
 A scripted server gives each library a valid reply with a wrong value; asked again, it gives the right one. Caught means that the wrong value was not
-taken. Every case is played once more with the right reply from the start: asking again then is a false alarm.
+accepted. Every case is played once more with the right reply from the start: asking again then is a false alarm.
 """
 
 import argparse

@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 def contracts(folder: Path) -> dict[str, Path]:
-    """The contract that recorded, the old and the new one: the new one is stricter about one number, and has one rule more."""
+    """The contract that recorded, the old and the new one: the new one is stricter about one number, and has one more rule."""
     stricter = json.loads(json.dumps(sift_ways.SCHEMA))
     stricter["properties"]["weight_grams"] = {"type": "integer", "minimum": 0, "maximum": 9_900}
     rule = {"name": "light_or_paid", "expr": "paid or weight_grams < 9800"}
@@ -166,10 +166,10 @@ def page(rows: list[Row], told: dict[str, Any], replies: int) -> str:
         "# Backtests, measured", "",
         "<!-- Written by `python bench/backtest.py --markdown docs/benchmarks-backtest.md`. -->", "",
         f"One run, side by side: CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs",
-        f"(load {os.getloadavg()[0]:.1f} at the end). CPU time includes all processes; each figure is the best of the turns.", "",
+        f"(load {os.getloadavg()[0]:.1f} at the end). CPU time is the total of all processes; each figure is the best of the turns.", "",
         f"An SQLite store has {replies:,} replies of 20 fields (1 KB): 80 % are clean, 20 % are broken in five ways. They were recorded",
-        "under a third contract, so that both contracts must judge every reply; if one is the recorded one, its verdicts are not made",
-        f"again. {told['newly_refused']:,} replies flip, in {told['tests']['clustered']['clusters']:,} conversations.", "",
+        "under a third contract, so that both contracts must judge every reply; a contract that is the recorded one reuses its",
+        f"verdicts. {told['newly_refused']:,} replies flip, in {told['tests']['clustered']['clusters']:,} conversations.", "",
         "| what | CPU s | wall s | CPU µs a reply | replies/s |", "|---|--:|--:|--:|--:|",
         *(f"| {row.name} | {row.cpu:.2f} | {row.wall:.2f} | {1e6 * row.cpu / replies:.1f} | {replies / row.wall:,.0f} |" for row in rows), "",
         "## Targets", "", "| target | measured | |", "|---|--:|---|",

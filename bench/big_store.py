@@ -1,4 +1,4 @@
-"""`python bench/big_store.py STORE`: a store with very many verdicts, for whatever is measured on one.
+"""`python bench/big_store.py STORE`: makes a store with very many verdicts, for other benchmarks.
 
 python bench/big_store.py big.db [--verdicts 1000000] [--days 30]
 
@@ -23,7 +23,7 @@ from trueup.store.records import Note, new_id
 MODELS = {"small-1": 40, "small-2": 25, "large-1": 20, "large-2": 10, "local-7b": 4, "local-70b": 1}
 STATES = ("", "", "GREETING", "SLOT_SELECTION", "CONFIRMATION", "PAYMENT", "GOODBYE")
 CITIES = ("Łódź", "Malmö", "Cádiz", "Nice", "Ghent", "Porto", "Bergen", "Turin")
-RARE = 100_000  # one in so many verdicts is rare
+RARE = 100_000  # one in this many verdicts is rare
 
 
 class Kind(NamedTuple):

@@ -14,7 +14,7 @@ def _fill(token: str, size: int) -> str:
 
 _DECOY = 'Say {"id": 7, "draft": true, "note": "not the answer, only an example of the form that it could take here"}. '
 
-# The five shapes of the issue, then repeated tokens (X2). Each takes a size in characters.
+# The five hostile shapes, then repeated tokens (X2). Each takes a size in characters.
 HOSTILE: dict[str, Callable[[int], str]] = {
     "brackets": lambda n: "[" * (n // 10) + " " * (n - n // 10),
     'nested {"a":': lambda n: ('{"a":' * (n // 10)).ljust(n),

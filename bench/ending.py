@@ -1,6 +1,6 @@
 """Ends in time: how long after its deadline, or after it was cancelled, an ask returns, for every kind of client.
 
-The server misbehaves in three ways: it never answers, it sends signs of life and no reply, and it falls silent within the reply. A figure is the
+The server misbehaves in three ways: it never answers, it sends signs of life but no reply, and it goes silent in the middle of the reply. A figure is the
 worst of them over all rounds. An asynchronous ask is cancelled by its task, a synchronous one by its event.
 """
 
@@ -161,8 +161,8 @@ def table(result: Any) -> tuple[str, str, list[str], list[list[str]]]:
     ]
     met = "met" if result["worst"] < result["goal"] else "not met"
     note = (
-        "A server that never answers, one that sends blanks or comments and no reply, and one that falls silent within the reply. "
+        "A server that never answers, one that sends blanks or comments but no reply, and one that goes silent in the middle of the reply. "
         f"Wall-clock ms from the deadline, or from the cancellation, until the ask returns; the worst of {result['rounds']} of each. "
-        f"The functions sleep and cannot be interrupted: they are left behind. Under {result['goal']:.0f} ms: {met}."
+        f"The functions sleep and cannot be interrupted, so the ask returns without them. Target: under {result['goal']:.0f} ms, {met}."
     )
     return "Ends in time", note, ["client", *columns], rows

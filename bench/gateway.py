@@ -2,8 +2,8 @@
 
 python bench/gateway.py [--quick] [--soak MINUTES] [--litellm PROGRAM] [--markdown PAGE] [--json OUT]
 
-One worker each, all on this machine, in one run and in turn: every round measures each of them once, so that what else the machine
-does meets all alike. Times are medians, CPU is the kernel's count for the gateway's process, the best round of each.
+One worker each, all on this machine, in one run and in turn: every round measures each of them once, so that other work on the
+machine affects all alike. Times are medians, CPU is the kernel's count for the gateway's process, the best round of each.
 """
 
 import argparse
@@ -157,7 +157,9 @@ async def soak(port: int, pid: int, minutes: float, most: float) -> Result:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="seconds instead of a minute or two")
-    parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES", help="then 80 %% load for so long (10)")
+    parser.add_argument(
+        "--soak", type=float, default=0.0, metavar="MINUTES", help="then 80 %% load for this many minutes (10)"
+    )
     parser.add_argument("--litellm", default="", help="LiteLLM's program, from an environment that has litellm[proxy]")
     parser.add_argument("--only", default="", help=f"some of: {', '.join(NAMES)}")
     parser.add_argument("--markdown", type=Path, help="write the tables as a page here")

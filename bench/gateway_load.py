@@ -105,7 +105,7 @@ async def _worker(port: int, sent: bytes, left: list[int], times: list[float], p
 async def load(
     port: int, pid: int, connections: int, count: int, *, key: str = "x", stream: bool = False, pace: float = 0.0
 ) -> Load:
-    """Send so many requests over so many connections; with `pace`, one every so many seconds on each."""
+    """Send a number of requests over a number of connections; with `pace`, one every `pace` seconds on each."""
     times: list[float] = []
     sent = request(key, stream=stream)
     left = [count]

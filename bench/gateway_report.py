@@ -5,12 +5,12 @@ from typing import Any
 Result = dict[str, Any]
 HEAD = """# The gateway, measured
 
-One run, each with one worker on this machine: `make bench-gateway`. The upstream immediately answers with a chat completion of 80
-characters of JSON; the client keeps its connections. *Added* is the median time of a request on one connection beyond that of a
-request straight to the upstream; *CPU* is what the gateway's own process used for one request with 16 connections (all its
-threads, the kernel's count, the best of several rounds); *a core* is one second divided by that; *to bare* and *to own* compare it with
-the bare pass-through and with trueup's own; *first byte* is the time to the first byte of a stream beyond direct. With quota, a reply
-is reserved before the upstream is asked and captured on disk before it leaves.
+`make bench-gateway`, one run on this machine; each gateway has one worker. The upstream immediately answers with a chat completion of 80
+characters of JSON; the client keeps its connections. *Added* is the median time of a request on one connection, minus the time of a
+request straight to the upstream. *CPU* is what the gateway's own process used for one request with 16 connections (all its
+threads, as the kernel counts, the best of several rounds); *a core* is one second divided by that; *to bare* and *to own* compare it with
+the bare pass-through and with trueup's own pass-through. *First byte* is the time to the first byte of a stream, minus the time without
+a gateway. With quota, a reply is reserved before the upstream is asked, and its charge is on disk before the reply is sent.
 """
 PARTS = (
     ("uvicorn, trueup's own client, the kernel", "bare-own", None),
@@ -21,9 +21,9 @@ PARTS = (
     ("quota: a reservation and a capture on disk", "trueup-quota", "trueup-all"),
 )
 AFTER = """
-The client of the bare pass-through is aiohttp's, which most programs use; the gateway has its own client, so a bare pass-through on that
-client is also measured, and shows what the gateway itself adds. Each figure is the best of several rounds on a machine that does other
-work too: the same row differs by a tenth from run to run.
+The bare pass-through uses aiohttp's client, as most programs do. The gateway has its own client, so a bare pass-through with that
+client is also measured: it shows what the gateway itself adds. Each figure is the best of several rounds on a machine that does other
+work too, so the same row differs by a tenth from run to run.
 """
 
 

@@ -17,7 +17,7 @@ LANGUAGES = {"en": "English", "zh": "Chinese"}
 
 
 def material(language: str, size: int) -> tuple[str, dict[str, Any]]:
-    """A source of so many bytes in UTF-8, and 50 values that it says."""
+    """A source of this many bytes in UTF-8, and 50 values that it contains."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     length = at = 0

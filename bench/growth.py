@@ -2,9 +2,9 @@
 
 python bench/growth.py [--quick] [--only WORD] [--markdown PAGE]
 
-Each shape is measured at its full size and at half of it. Where a requirement or a page of the docs names a time, the table
-names it too, and the last line says how many shapes are over it. A shape that is tried in several ways (after several starts,
-under several contracts) has one row: the slowest.
+Each shape is measured at its full size and at half of it. If a [requirement](requirements.md), such as X2, or
+another page sets a time limit, the table shows it as the goal; the last line says how many shapes exceed their goal. A shape that
+is tried in several ways (after several starts, under several contracts) has one row: the slowest.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def main() -> int:
         print(f"\n{title}\n\n{plain_table(HEAD, rows)}", flush=True)
         page += [f"## {title}", "", markdown_table(HEAD, rows), ""]
         count, over = count + len(figures), over + sum(figure.over for figure in figures)
-    last = f"{count} shapes; {over} over the time that is named for them (marked !)."
+    last = f"{count} shapes; {over} exceed their goal (marked !)."
     print(f"\n{last}")
     if options.markdown:
         options.markdown.write_text("\n".join([*page, last, ""]), encoding="utf-8")

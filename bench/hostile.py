@@ -94,7 +94,7 @@ def _environment() -> dict[str, str]:
 
 
 def hostile(limit: float, *, quick: bool) -> Result:
-    """Every peer on the five shapes of the issue; repeated tokens (X2) for all with a shorter limit."""
+    """Every peer on the five hostile shapes; repeated tokens (X2) for all with a shorter limit."""
     sizes = [62_500, 125_000] if quick else [62_500, 125_000, 250_000, 500_000, MEGABYTE, 2 * MEGABYTE]
     table: dict[str, Result] = {}
     for shape in SHAPES:

@@ -68,7 +68,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 async def work(line: Any, upstream: Any, many: int, count: int, *, stream: bool) -> None:
-    """So many requests over so many connections."""
+    """A number of requests over a number of connections."""
     body = json.dumps({"model": "m", "messages": MESSAGES, "stream": stream}, separators=(",", ":")).encode()
     left = [count]
 

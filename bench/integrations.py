@@ -195,7 +195,7 @@ def parsing(given: Sequence[Reply], rounds: int) -> list[str]:
 
 
 def readings(given: Sequence[Reply]) -> list[str]:
-    """How many replies of each kind each parser reads rightly."""
+    """How many replies of each kind each parser reads correctly."""
     made = parsers(Contract(Order))
 
     def row(name: str, those: Sequence[Reply]) -> tuple[str, ...]:
@@ -299,28 +299,28 @@ def page(sizes: Sizes) -> str:
         "<!-- Written by `python bench/integrations.py --markdown docs/benchmarks-integrations.md`. -->", "",
         f"`make bench-integrations`, one run: CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs that others use too",
         f"(load {os.getloadavg()[0]:.1f} at the end). A schema has six required fields. A third of the replies are clean, a third are in a fence or in",
-        f"prose, a third are faulty in {len(BROKEN) + len(INVALID)} ways. All ways of a table take turns in each of {sizes.rounds} rounds. A time is the median of the rounds, and a",
+        f"prose, and a third are faulty in {len(BROKEN) + len(INVALID)} ways. All ways of a table take turns in each of {sizes.rounds} rounds. A time is the median of the rounds, and a",
         "ratio is the median of the rounds' ratios to the first row. If the machine is busy, trust the ratios.", "",
         "## Columns", "",
         f"{sizes.column:,} replies. [pandas](howto/integrations.md#pandas) and [polars](howto/integrations.md#polars) check one reply after the other. A",
-        "verdict describes its findings and fixes when they are read: the first loop does not read them, and the second one puts them into the",
-        "columns that pandas gives.", "",
+        "verdict describes its findings and fixes only when they are read: the first loop does not read them, and the second one puts them into the",
+        "columns that the pandas adapter returns.", "",
         *column,
         "## LangChain", "",
         f"{sizes.parsed:,} replies. Ratios are to `contract.check`, whose verdict raises nothing; a parser raises an exception for a refused reply, and",
-        "[ours](howto/integrations.md#langchain) writes the correction for the model into it. `parse` takes the text, `invoke` is the call of a chain,",
+        "[ours](howto/integrations.md#langchain) writes the correction for the model into it. `parse` takes the text; `invoke` is what a chain calls,",
         "with LangChain's callbacks.", "",
         *cost,
-        "Replies that each parser reads rightly: it gives exactly the record, or refuses a reply that breaks the schema. `JsonOutputParser`",
-        "is not given a schema, so it cannot refuse those, and it keeps numbers in quotes as texts.", "",
+        "Replies that each parser reads correctly: it returns exactly the record, or refuses a reply that breaks the schema. `JsonOutputParser`",
+        "does not get a schema, so it cannot refuse those, and it keeps numbers in quotes as strings.", "",
         *reading,
         "## pydantic-ai", "",
-        f"{sizes.asked:,} replies. pydantic-ai's own function model calls the output tool with each reply as arguments; if the agent asks again, it gives",
+        f"{sizes.asked:,} replies. pydantic-ai's own function model calls the output tool with each reply as arguments; if the agent asks again, it returns",
         "the clean record. A request costs no time here; with a real model it costs seconds. Ratios are to the run without",
         "[the capability](howto/integrations.md#pydantic-ai).", "",
         *asked,
         "## The MCP server", "",
-        f"{sizes.called:,} replies, each a `check` call over standard input and output with the SDK's own client, one after the other, beside",
+        f"{sizes.called:,} replies, each a `check` call over standard input and output with the SDK's own client, one after the other, compared with",
         "`contract.check` in the client's process.", "",
         *call,
         "The largest results of each [tool](howto/mcp.md#the-tools) on a store of hostile and very long replies in many scripts, and on contracts with hundreds of",

@@ -59,7 +59,7 @@ def _shown(cell: Result) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--megabytes", type=float, default=10)
-    parser.add_argument("--over", type=float, default=0, help="show rows that have a cell over so many seconds")
+    parser.add_argument("--over", type=float, default=0, help="show rows that have a cell over this many seconds")
     parser.add_argument("inputs", nargs="*", help=f"some of: {', '.join(INPUTS)}")
     options = parser.parse_args()
     for name in options.inputs or INPUTS:

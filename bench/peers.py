@@ -1,4 +1,4 @@
-"""More peers than `trueup bench` has, one small function each: a schema in, a reader out, which gives a value or raises.
+"""More peers than `trueup bench` has, one small function each: a schema in, a reader out, which returns a value or raises.
 
 Each function imports its library itself, so an absent one is an ImportError there and "not installed" in the tables.
 """

@@ -72,9 +72,9 @@ def _broken(data: Any) -> Table:
     rows.append(["wrong value", *(str(wrong[name]) for name in names), "", ""])
     absent = f" Not installed: {', '.join(data['absent'])}." if data["absent"] else ""
     note = (
-        "Twelve kinds of broken 1 KB replies. CPU µs for one call; ✗ a wrong value, – an error. The last columns are "
-        "trueup, which also checks the schema and records every fix, over fast_json_repair: over its `loads`, and over "
-        "`repair_json(…, skip_json_loads=True)`, which spares it the try at reading the text as it is." + absent
+        "Twelve kinds of broken 1 KB replies. CPU µs for one call; ✗ a wrong value, – an error. The last two columns "
+        "divide trueup's time by fast_json_repair's: by its `loads`, and by `repair_json(…, skip_json_loads=True)`, which does "
+        "not try to read the text unchanged first. trueup also checks the schema and records every fix." + absent
     )
     return "Broken replies", note, ["kind", *names, "trueup / fast", "/ told"], rows
 
@@ -92,8 +92,8 @@ def _streaming(data: Any) -> Table:
     ]
     note = (
         f"{data['characters']:,} characters in {data['chunks']:,} chunks, the partial value read at every chunk. CPU ms; "
-        "the ratio is to jiter. What `feed` returns never changes, as with the others; the second row keeps every "
-        "one of them. The live value is one object that grows, and is not coerced. Slow peers were given the first quarter only."
+        "the ratio is to jiter. As with the other readers, a value that `feed` has returned never changes; the second row keeps "
+        "all of these values. The live value is one object that grows, and is not coerced. Slow readers got only the first quarter."
     )
     return "Streaming", note, ["reader", "final value", "ms", "chunks", "ratio"], rows
 
@@ -102,7 +102,7 @@ def _short_stream(data: Any) -> Table:
     _, _, header, rows = _streaming(data)
     note = (
         f"The same with {data['characters']:,} characters in {data['chunks']:,} chunks. jiter reads the text again at every "
-        "chunk, which costs little while the text is short: up to some 8,000 characters it is the cheaper of the two."
+        "chunk, which costs little while the text is short: up to about 8,000 characters, it is faster than trueup."
     )
     return "Streaming a short reply", note, header, rows
 
@@ -128,8 +128,9 @@ def _hostile(data: Any) -> Table:
         rows.append([shape, *(_hostile_cell(row.get(name)) for name in names), _ratio(own)])
     size = min(1_000_000, data["sizes"][-1]) // 1000
     note = (
-        f"CPU time for {size} KB of each shape, each peer in a separate process with {data['limit']:.0f} s. A refusal is "
-        "a good answer here; too slow: stopped where the next size would not have ended in time. The last column is trueup's time at twice the size over its time at the size."
+        f"CPU time for {size} KB of each shape, each reader in a separate process with a limit of {data['limit']:.0f} s. A refusal is "
+        "a good answer here. *Too slow* means that it was stopped because the next size would not have finished in time. The last "
+        "column divides trueup's time at twice the size by its time at this size."
     )
     return "Hostile texts", note, ["shape", *names, "trueup, 2n / n"], rows
 
@@ -142,8 +143,8 @@ def _probes(data: Any) -> Table:
         for name, row in data["peers"].items()
     ]
     note = (
-        f"{data['count']} hand-written messy replies, each with its schema. Silently wrong: a wrong value "
-        "without any sign of it; then how many of these also pass a check by the schema."
+        f"{data['count']} hand-written messy replies, each with its schema. *Silently wrong* means a wrong value "
+        "without any sign of it; *of these valid* counts how many of them also fit the schema."
     )
     return (
         "Probes",
@@ -205,7 +206,7 @@ def markdown_table(head: list[str], rows: Rows) -> str:
 def markdown(result: dict[str, Any], plot: str | None) -> str:
     parts = [
         "# Benchmarks\n",
-        "Written by `make bench`: all figures of one run, on one machine, in CPU time, best of several, in turns.\n",
+        "Written by `make bench`: CPU time of one run on one machine. The readers take turns, and each figure is the best of several rounds.\n",
         f"{result['machine']}\n",
     ]
     if plot:

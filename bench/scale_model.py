@@ -12,7 +12,7 @@ STORED = Path(__file__).parent / "data" / "scale.json"
 RANGE = 4 << 20  # bytes of a range
 AT_ONCE = 250_000  # ids that are compared at once; if there are more, they are split into buckets first
 BUCKET_ROW = 32  # bytes of an id in a bucket
-BUCKETS = 1024  # at most so many at a time; a bucket that is still too large is split again
+BUCKETS = 1024  # at most this many at a time; a bucket that is still too large is split again
 SHARES = (0.9, 0.06, 0.04)  # clean, repaired, failed: the broken file of bench/sift.py
 
 

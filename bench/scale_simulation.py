@@ -97,7 +97,7 @@ class _Run:
 
 
 def simulate(p: Parameters, replies: int, setup: Setup, hours: float = 0.0, seed: int = 1) -> Ran:
-    """A run of so many replies; a node dies every so many hours of its life, never if it is 0."""
+    """A run of this many replies. A node dies after this many hours on average, never if it is 0."""
     run = _Run(p, replies, setup, hours, seed)
     judging = run.judge()
     cost = predict(p, replies, setup)

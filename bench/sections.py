@@ -1,4 +1,4 @@
-"""The measurements: clean, broken, streaming, probes. Each gives plain data that report.py draws."""
+"""The measurements: clean, broken, streaming, probes. Each returns plain data that report.py draws."""
 
 import json
 from pathlib import Path

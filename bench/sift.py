@@ -1,4 +1,4 @@
-"""`python bench/sift.py`: a file of replies sifted, compared with a hand-written loop and with the way of the source system does.
+"""`python bench/sift.py`: a file of replies sifted, compared with a hand-written loop and with the system that it replaces.
 
 python bench/sift.py [--lines N] [--small-lines N] [--quick] [--turns N] [--no-ray] [--markdown PAGE] [--json OUT]
 

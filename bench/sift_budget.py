@@ -1,6 +1,6 @@
 """The time for each step of a line: every step of a worker's loop alone, over the lines of one file, best of several.
 
-The steps are timed hot, one after the other; in the loop each finds the cache used by the others, so the whole takes more.
+The steps are timed one after the other, with warm caches; in the loop they share the caches, so the whole takes longer.
 """
 # ruff: noqa: SLF001 - the steps of the loop are its own
 
@@ -68,7 +68,7 @@ def of_clean(path: Path) -> Steps:
 
 
 def of_broken() -> list[tuple[str, float, float, float]]:
-    """For each kind of broken reply: judging it, telling its fixes, writing its record."""
+    """For each kind of broken reply: judging it, reporting its fixes, writing its record."""
     contract: Any = Contract(sift_ways.SCHEMA, rules=sift_ways.RULES)
     dice = random.Random(7)
     context = {"input": {"n": 1, "unit_id": "unit-1"}}

@@ -88,7 +88,7 @@ def _ratio(by: dict[str, Row], one: str, other: str) -> float:
 def budgets(clean: Steps, broken: Kinds) -> str:
     """Where the time of a line goes."""
     steps = ["| of a clean line | CPU µs |", "|---|--:|", *(f"| {name} | {micro:.2f} |" for name, micro in clean)]
-    kinds = ["| of a broken reply | judged | its fixes told | its record |", "|---|--:|--:|--:|"]
+    kinds = ["| of a broken reply | judged | its fixes reported | its record |", "|---|--:|--:|--:|"]
     kinds += [f"| {name} | {judge:.1f} | {fixes:.1f} | {record:.1f} |" for name, judge, fixes, record in broken]
     return "\n".join([*steps, "", *kinds])
 
@@ -97,7 +97,7 @@ def _about_ray(rows: list[Row]) -> str:
     """A sentence about the figures on Ray, if there are any."""
     if not any("Ray" in row.name for row in rows):
         return ""
-    return "\n**On Ray** the CPU time includes all processes, also Ray's own."
+    return "\n**On Ray**, the CPU time is the total of all processes, including Ray's."
 
 
 def page(rows: list[Row], small: list[Row], load: tuple[float, float, float], clean: Steps, broken: Kinds) -> str:
@@ -106,8 +106,8 @@ def page(rows: list[Row], small: list[Row], load: tuple[float, float, float], cl
 <!-- Written by `python bench/sift.py --markdown docs/benchmarks-sift.md`. -->
 
 Two files in one run, side by side: {platform.python_implementation()} {platform.python_version()}, {platform.machine()},
-{os.cpu_count()} CPUs (load {load[0]:.1f} when it started). CPU time includes all processes, the best of
-the turns; the memory is the most that any one process held. Python's bytecode was cached, as in any installed package.
+{os.cpu_count()} CPUs (load {load[0]:.1f} when it started). CPU time is the total of all processes, the best of
+the turns; memory is the peak of the largest process. Python's bytecode was cached, as in any installed package.
 
 ## Replies of 20 fields, lines of 1 KB
 
@@ -117,13 +117,13 @@ the turns; the memory is the most that any one process held. Python's bytecode w
 
 {table(small)}
 
-A coerced reply has a number in quotes. There are five kinds of broken replies (a fence and prose, a trailing comma, Python's words, an
-apology, a field of the wrong type); the last two cannot be repaired and become failure records.
+A coerced reply has a number in quotes. There are five kinds of broken replies: a fence and prose, a trailing comma, Python's words, an
+apology, and a field of the wrong type. The last two cannot be repaired and become failure records.
 
-**The floor** is a hand-written loop: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
-the lines themselves, and nothing that survives a crash. **The source's way** is what the source system describes, in one process:
-json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set again for each rule;
-its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.{_about_ray(rows)}
+**The floor** is a hand-written loop: orjson, jsonschema-rs, the rules as Python code, and writing the records. It has no recovery, no
+resume and no check of the lines themselves, and it does not survive a crash. **The source's way** is how the batch pipeline that sifting
+replaces ([sources](sources.md)) does it, in one process: json, a walk for coercions, jsonschema, JSON lines between its two phases, and
+asteval with its symbols set again for each rule. Its processes, pipes and logs are not counted, nor its work between the two phases.{_about_ray(rows)}
 
 ## Targets
 
@@ -131,7 +131,7 @@ its processes, pipes and logs are not counted, nor what it does with the output 
 
 ## Where the time goes
 
-Each step of a worker's loop alone, timed hot; in the loop the steps share the cache. The rest of the whole command's time
+Each step of a worker's loop is timed alone, with warm caches; in the loop, the steps share the caches. The rest of the command's time
 is the system's part of reading and writing, the second copy of each record (from its part to its place), the comparison of
 ids, and the start.
 
@@ -141,5 +141,5 @@ A clean reply needs no verdict: it is parsed, judged and passed on as bytes, 128
 and judged together, with their places kept, because the code that repairs replies is large, and judging them here and there took a
 tenth more time in total. A broken reply costs as much as its repair; reporting each fix with its place and path often doubles that.
 
-`make bench-sift` runs all of it; `--lines`, `--small-lines` and `--quick` take fewer lines, `--no-ray` leaves Ray out.
+`make bench-sift` runs all of it; `--lines`, `--small-lines` and `--quick` use fewer lines, and `--no-ray` leaves Ray out.
 """

@@ -41,7 +41,7 @@ SMALL_SCHEMA: dict[str, Any] = {
     },
 }
 SMALL_RULES = [{"name": "stocked", "expr": "not in_stock or quantity > 0"}]
-SOURCE_LINES = 20_000  # the source's way is timed on so many lines: it takes many minutes for more
+SOURCE_LINES = 20_000  # the source's way is timed on this many lines: more would take many minutes
 # what its interpreter keeps from one rule to the next
 SOURCE_FUNCTIONS = frozenset(
     "sum len min max abs round all any sorted list dict set str int float bool isinstance enumerate zip range".split()
@@ -62,7 +62,7 @@ class Shape(NamedTuple):
 def make_file(
     path: Path, lines: int, share: float, shape: "Shape | None" = None, kinds: Sequence[int] = range(5), doubled: int = 0
 ) -> None:  # fmt: skip
-    """A file of units; a share of the replies is broken in one of `kinds`, and so many lines have the id of an earlier one.
+    """A file of units; a share of the replies is broken in one of `kinds`, and this many lines have the id of an earlier one.
 
     Two of the five usual kinds cannot be repaired.
     """

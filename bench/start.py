@@ -1,6 +1,6 @@
 """The cost of starting: imports, the first reply after one, and commands, each in fresh interpreters that take turns.
 
-Gives CPU milliseconds, the least of many rounds, and how they compare with pydantic's `BaseModel` imported in the same run.
+Returns CPU milliseconds, the lowest of many rounds, and how they compare with pydantic's `BaseModel` imported in the same run.
 """
 
 import os
@@ -68,9 +68,9 @@ def table(data: Any) -> tuple[str, str, list[str], list[list[str]]]:
         for name, ms in data["ms"].items()
     ]
     note = (
-        "CPU ms in a fresh interpreter, less its own start; bytecode is written before. The last column compares with "
-        "pydantic's `BaseModel` imported in the same run. pydantic loads itself when it is used, so `import pydantic` alone "
-        "is not yet what a model needs."
+        "CPU ms in a fresh interpreter, without the interpreter's own start; the bytecode was written before. The last column "
+        "compares with importing pydantic's `BaseModel` in the same run. pydantic loads its parts when they are used, so "
+        "`import pydantic` alone does not load all that a model needs."
     )
     return "Import and start", note, ["statement or command", "ms", "to pydantic"], rows
 

@@ -269,7 +269,7 @@ def page(rows: list[Row], filtered: dict[str, Filtered], verdicts: str) -> str:
         "| what | measured | bar | |", "|---|---|---|---|",
         *(f"| {row.name} | {row.figure} | {row.bar and '≤ ' + row.bar} | {'' if not row.bar else 'met' if row.met else 'not met'} |" for row in rows), "",
         f"## Filters on {verdicts} stored verdicts", "",
-        "Rows: until the first ones are drawn, or until the page says how far back the search has come; a longer search continues automatically while the page is open.",
+        "Rows: until the first ones are drawn, or until the page says how far back it has searched; a longer search continues automatically while the page is open.",
         "Counts: until the numbers next to the filters are drawn; if counting takes longer, they are lower bounds, such as 10,000+.", "",
         "| filter | rows | counts | elements |", "|---|---|---|---|",
         *(f"| {name} | {each.rows:.0f} ms | {each.counts:.0f} ms | {each.elements} |" for name, each in filtered.items()), "",

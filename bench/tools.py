@@ -16,5 +16,5 @@ def tools(rounds: int) -> Result:
 def table(data: Any) -> tuple[str, str, list[str], list[list[str]]]:
     """The rows for report.DRAW."""
     rows = [[name, f"{us:.1f}" if us < 100 else f"{us:,.0f}"] for name, us in data["us"].items()]
-    note = f"CPU µs for reading and judging one reply. A contract of {data['tools']:,} tools is made in {data['made']:.2f} s."
+    note = f"CPU µs for reading and judging one reply. Making a contract with {data['tools']:,} tools takes {data['made']:.2f} s."
     return "Tool calls", note, ["reply", "µs"], rows

@@ -1,6 +1,6 @@
 """Contracts of Python types, compared with the libraries that read them: a clean reply, one that the type converts, one that is broken.
 
-Gives CPU microseconds per reply, peers in the same run. On a clean reply pydantic alone is the floor: trueup asks it too.
+Returns CPU microseconds per reply, peers in the same run. On a clean reply pydantic alone is the floor: trueup asks it too.
 """
 
 import json

@@ -37,7 +37,7 @@ def of_url(folder: Path, url: str) -> list[str]:
 )
 def test_an_upstream_that_ends_in_an_endpoint_is_a_fault(tmp_path: Path, url: str, instead: str) -> None:
     found = of_url(tmp_path, url)
-    said = "url is the base address of an upstream; this one ends in an endpoint, which the gateway adds itself"
+    said = "url must be the base address of an upstream; this one ends in an endpoint, which the gateway adds itself"
     assert found[0] == f"2:10: N006 {said}. Write {instead}."
     assert "canary" not in str(found)
 
@@ -45,7 +45,7 @@ def test_an_upstream_that_ends_in_an_endpoint_is_a_fault(tmp_path: Path, url: st
 @pytest.mark.parametrize("end", ["?", "?key=canary", "/v1?a=b", "#top", "/#"])
 def test_an_upstream_with_a_query_or_a_fragment_is_a_fault(tmp_path: Path, end: str) -> None:
     found = of_url(tmp_path, f"https://models.example{end}")
-    said = "url is the base address of an upstream, without a query and a fragment"
+    said = "url must be the base address of an upstream, without a query or a fragment"
     assert found == [f"2:10: N006 {said}. Write https://models.example."]
 
 

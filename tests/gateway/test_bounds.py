@@ -48,7 +48,7 @@ def test_a_name_that_is_too_long_is_refused_with_its_position_and_never_stored(d
     with open_store(tmp_path / "v.db") as store, desk([], STATES, store=store, quota=True) as d:
         for place, path, body, headers in NAMES:
             said = refusal(d.http.post(path, json=body, headers=headers))
-            assert f"'{place}' must be a text of at most 256 characters" in said
+            assert f"'{place}' must be a string of at most 256 characters" in said
         store.flush()
         assert list(store.verdicts()) == []
         assert store.quota.standings() == []

@@ -154,9 +154,9 @@ def test_half_a_surrogate_pair_is_judged_and_the_answer_is_valid_json() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "code", "says"),
     [
-        ({}, 400, "missing_contract", '"contract" is one of chat, person'),
+        ({}, 400, "missing_contract", 'set "contract" to one of chat, person'),
         ({"contract": "chat"}, 400, "missing_reply", "'reply'"),
-        ({"contract": "caht", "reply": ""}, 400, "unknown_contract", "it has chat, person"),
+        ({"contract": "caht", "reply": ""}, 400, "unknown_contract", "known: chat, person"),
         ({"contract": 3, "reply": ""}, 400, "unknown_contract", "'3'"),
         ({"contract": "chat", "replies": ""}, 400, "unknown_key", "did you mean 'reply'?"),
         ({"contract": "chat", "reply": None}, 400, "invalid_value", "'reply' must be"),

@@ -77,49 +77,55 @@ def test_no_repr_or_fault_contains_a_key(file: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("upstreams:", "upstream:"), ["N005 unknown key 'upstream'", "N006 upstreams names at least one provider"]),
-        (('"https://models.example/v1/"', "models.example"), ["N006 url is an address that starts with http"]),
+        (
+            ("upstreams:", "upstream:"),
+            ["N005 unknown key 'upstream'", "N006 upstreams must name at least one provider"],
+        ),
+        (('"https://models.example/v1/"', "models.example"), ["N006 url must be an address that starts with http"]),
         (("$MAIN_KEY", "$NOT_SET"), ["8:45: N006 the key is in $NOT_SET, which is not set"]),
         (
             ("contract: person", "contract: persn"),
             ["N006 there is no contract 'persn' in this file. Did you mean 'person'?"],
         ),
         (("person.yaml", "gone.yaml"), ["N021 the contract 'gone.yaml' cannot be used", "N001 there is no such file"]),
-        (("workers: 3", "workers: many"), ["4:1: N006 workers is a whole number"]),
-        (("quota: true", "quota: often"), ["N006 quota is true or false"]),
+        (("workers: 3", "workers: many"), ["4:1: N006 workers must be a whole number"]),
+        (("quota: true", "quota: often"), ["N006 quota must be true or false"]),
         (("store: $STORE", ""), ["N006 quota needs a store"]),
-        (("hold: whole", "hold: later"), ["N006 hold is one of auto, sentence, field, whole; got 'later'"]),
+        (("hold: whole", "hold: later"), ["N006 hold must be one of auto, sentence, field, whole; got 'later'"]),
         (("repairs: 1", "repairs: -1"), ["N006 repairs is a whole number, 0 or more"]),
         (("repairs: 1", "repair_count: 1"), ["N005 unknown key 'repair_count'"]),
         (("repairs: 1", "fallback: {old: 1}"), ["N017 the policy's fallback does not satisfy the contract"]),
         (("name: strict", "name: v1"), ["N006 a route cannot be called 'v1' here"]),
-        (("request: 1000", "request: lots"), ["N006 request is a whole number; got 'lots'"]),
+        (("request: 1000", "request: lots"), ["N006 request must be a whole number; got 'lots'"]),
         (("tenant: acme", "user: x"), ["N006 tenant is missing"]),
-        (("listen: 0.0.0.0:9000", "listen: nowhere"), ["N006 listen is an address and a port"]),
-        (("bodies: refused", "bodies: some"), ["N006 bodies is one of all, refused, none; got 'some'"]),
+        (("listen: 0.0.0.0:9000", "listen: nowhere"), ["N006 listen must be an address and a port"]),
+        (("bodies: refused", "bodies: some"), ["N006 bodies must be one of all, refused, none; got 'some'"]),
         (("bodies: refused", "patterns: ['(']"), ["N006 redaction pattern '(' cannot be used: missing )"]),
-        (("replies: 7", "replies: soon"), ["N006 replies is a number or null; got 'soon'"]),
-        (("keep_context: 5000", "keep_context: yes please"), ["keep_context is true, false or a number of bytes"]),
-        (("keep_context: 5000", "keep_context: -1"), ["keep_context is true, false or a number of bytes"]),
+        (("replies: 7", "replies: soon"), ["N006 replies must be a number or null; got 'soon'"]),
+        (("keep_context: 5000", "keep_context: yes please"), ["keep_context must be true, false or a number of bytes"]),
+        (("keep_context: 5000", "keep_context: -1"), ["keep_context must be true, false or a number of bytes"]),
         (("replies: 7", "replies: -7"), ["N006 replies is a number of days, 0 or more, or null"]),
         (("repairs: 1", "repairs: -1"), ["13:74: N006 repairs is"]),
-        (("workers: 3", "endpoints: [embedings]"), ["each of endpoints is one of", "Did you mean 'embeddings'?"]),
-        (("workers: 3", "logs: {format: xml}"), ["4:8: N006 format is one of json, text; got 'xml'"]),
+        (
+            ("workers: 3", "endpoints: [embedings]"),
+            ["each item of endpoints must be one of", "Did you mean 'embeddings'?"],
+        ),
+        (("workers: 3", "logs: {format: xml}"), ["4:8: N006 format must be one of json, text; got 'xml'"]),
         (("name: strict", "name: route-2"), ["N006 another route is called 'route-2'. Give each its own name."]),
-        (("routes:", "routes: 5\nroutes2:"), ["N006 routes is a list"]),
+        (("routes:", "routes: 5\nroutes2:"), ["N006 routes must be a list"]),
         (("listen:", "listen: [\nx:"), ["N002 "]),
-        (('"https://models.example/v1/"', '"http://["'), ["N006 url is an address that starts with http"]),
-        (('"https://models.example/v1/"', '"https://m:99999"'), ["N006 url is an address that starts with http"]),
-        (('"https://models.example/v1/"', "/"), ["N006 url is an address that starts with http"]),
-        (("$MAIN_KEY", '"sk-1\\n"'), ["N006 the key contains a line break", "Is there a line break after it?"]),
+        (('"https://models.example/v1/"', '"http://["'), ["N006 url must be an address that starts with http"]),
+        (('"https://models.example/v1/"', '"https://m:99999"'), ["N006 url must be an address that starts with http"]),
+        (('"https://models.example/v1/"', "/"), ["N006 url must be an address that starts with http"]),
+        (("$MAIN_KEY", '"sk-1\\n"'), ["N006 the key contains a line break", "Remove the line break at its end."]),
         (("$ORG", "a\\0b"), ["N006 the header contains a line break, or another character"]),
         (('"*": main', '"*": [main]'), ["N006 there is no upstream ['main'] in this file"]),
         (('"*": main', '"*": null'), ["N006 there is no upstream '' in this file"]),
-        (('models: "open-*", ', ""), ["N006 a route is found by its models or by its name; this one has neither"]),
-        (("models: [small]", "models: [1]"), ["N006 models is a list of names"]),
-        (("workers: 3", "workers: 100000"), ["N006 workers is a whole number, from 1 to 256"]),
-        (("total_seconds: 60", "total_seconds: 0"), ["N006 total_seconds is a number above 0; got 0.0"]),
-        (("request: 1000", "request: -1"), ["N006 request is a number above 0; got -1"]),
+        (('models: "open-*", ', ""), ["N006 no request can reach this route: it has neither `models` nor a `name`"]),
+        (("models: [small]", "models: [1]"), ["N006 models must be a list of names"]),
+        (("workers: 3", "workers: 100000"), ["N006 workers must be a whole number from 1 to 256"]),
+        (("total_seconds: 60", "total_seconds: 0"), ["N006 total_seconds must be a number above 0; got 0.0"]),
+        (("request: 1000", "request: -1"), ["N006 request must be a number above 0; got -1"]),
         (
             ("clients: [{key: $CLIENT, tenant: acme}", "clients: [{key: $CLIENT, tenant: a}, {key: c-1, tenant: b}"),
             ["N006 another client has the same key"],
@@ -136,6 +142,12 @@ def test_faults_are_reported_at_their_position(file: Path, change: tuple[str, st
     assert all(line.partition(":")[0].endswith((".yaml",)) for line in lines)
     with pytest.raises(ContractError):
         load_config(file, ENVIRON)
+
+
+def test_a_contract_that_cannot_be_used_is_reported_once(file: Path) -> None:
+    file.write_text(GOOD.replace("person.yaml", "gone.yaml", 1))
+    _, faults = read_config(file, ENVIRON)
+    assert [found.code for found in faults] == ["N021", "N001"], "its route names a contract of the file"
 
 
 def test_a_route_that_no_model_reaches_is_a_warning(file: Path) -> None:

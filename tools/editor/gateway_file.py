@@ -69,7 +69,7 @@ def _auth() -> Shape:
     aws = sentences(AwsKeys)
     token = {"$ref": "#/$defs/Token"}
     parts: dict[str, Shape] = {
-        "version": said(TEXT, "The version of Azure's API, such as 2024-10-21; the newer paths need none."),
+        "version": said(TEXT, "The version of Azure's API, such as 2024-10-21; leave it out for the newer paths."),
         "region": said(TEXT, "The region, such as eu-central-1; for Bedrock also from $AWS_REGION."),
         "project": said(TEXT, "The Vertex project."),
         "token": said(token, "Where tokens come from."),
@@ -170,7 +170,7 @@ def _client() -> Shape:
         "name": said(TEXT, about["name"]),
         "key": said(TEXT, f"{about['key'].partition(';')[0]}. {VARIABLE}"),
         "hash": HASH,
-        "expires": said(expires, "When the key stops working: a day or a moment, such as 2027-01-31."),
+        "expires": said(expires, "When the key stops working: a date or a time, such as 2027-01-31."),
     }
     amount: Shape = {"type": "string", "pattern": AMOUNT}
     amounts: Shape = {"anyOf": [amount, {"type": "array", "items": amount}]}
@@ -214,7 +214,7 @@ def _studio() -> Shape:
             "hash": HASH,
             "tenant": said({**TEXT, "minLength": 1}, one["tenant"]),
             "expires": said(
-                {"type": ["string", "null"]}, "When the key stops working: a day or a moment, such as 2027-01-31."
+                {"type": ["string", "null"]}, "When the key stops working: a date or a time, such as 2027-01-31."
             ),
         },
         required=["name", "role"],
@@ -303,7 +303,7 @@ def file_schema() -> Shape:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **mapping(
             "trueup gateway",
-            "The file of a gateway: upstreams, and which replies must keep which contract.",
+            "The file of a gateway: its upstreams, and which contract replies must meet.",
             top,
             required=["upstreams"],
         ),

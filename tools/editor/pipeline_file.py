@@ -66,7 +66,7 @@ def _coerce() -> Shape:
 def _step() -> Shape:
     asking = "Only for steps that ask a model."
     properties = {
-        "name": said({**TEXT, "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"}, "The name of the step; each has its own."),
+        "name": said({**TEXT, "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"}, "The name of the step; it must be unique."),
         "scope": said(
             {"enum": [*SCOPES, None]},
             "chunk asks a model about each unit; expression computes fields; fan_out makes a unit from each item of a list; "
@@ -87,14 +87,14 @@ def _step() -> Shape:
         "expressions": said(FORMULAS, "The fields to compute, in this order: a Python expression for each."),
         "loop_until": said(or_null(SCALAR), "A Python expression; the expressions are computed until it is true."),
         "max_iterations": said(
-            {"type": ["integer", "null"], "minimum": 1}, "How many times the expressions are computed at most.",
+            {"type": ["integer", "null"], "minimum": 1}, "The maximum number of times the expressions are computed.",
             default=MAX_ITERATIONS,
         ),
         "field": said(TEXT, "The field with the list to fan out."),
-        "child_field": said(TEXT, "The field of each new unit that has its item; by default the list's name and _item."),
+        "child_field": said(TEXT, "The field of each new unit that has its item; by default the list's name followed by _item."),
         "script": said(TEXT, "The script to run, in the folder of the pipeline; it gets the run directory as an argument."),
         "args": said({"type": "array", "items": SCALAR}, "Further arguments of the script."),
-        "output": said(TEXT, "The file for what the script prints, in outputs/ of the run."),
+        "output": said(TEXT, "The file for the script's output, in the run's outputs/ folder."),
     }  # fmt: skip
     needs = {"expression": "expressions", "fan_out": "field", "run": "script"}
     return _part(
@@ -140,7 +140,7 @@ def _api() -> Shape:
         "delay_seconds": said(_number("api", "replay", "delay_seconds"), "Seconds before each recorded reply."),
     }
     realtime = {
-        "cost_cap_usd": said(_number("api", "realtime", "cost_cap_usd"), "The most that a run may cost, in US dollars.")
+        "cost_cap_usd": said(_number("api", "realtime", "cost_cap_usd"), "The maximum cost of a run, in US dollars.")
     }
     properties = {
         "provider": said({"enum": [*NAMES, None]}, "The provider to ask; --provider and a step override it."),
@@ -148,7 +148,7 @@ def _api() -> Shape:
         "base_url": said(
             {"type": ["string", "null"], "pattern": "^https?://"}, "The address of the server, for the provider url."
         ),
-        "key_variable": said(TEXT, "The environment variable that has the key; by default the provider's usual one."),
+        "key_variable": said(TEXT, "The environment variable that contains the key; by default the provider's usual one."),
         "mode": said(
             {"enum": [*MODES, None]}, "How the provider is made to follow the schema; text leaves it to the template.",
             default="text",
@@ -157,7 +157,7 @@ def _api() -> Shape:
         "max_tokens": said(TOKENS, "The limit for one reply; by default the provider's."),
         "timeout_seconds": said(_number("api", "timeout_seconds"), "Seconds for one call."),
         "max_inflight_batches": said(
-            _number("api", "max_inflight_batches", whole=True), "How many batches may wait at the provider."
+            _number("api", "max_inflight_batches", whole=True), "How many batches may be waiting at the provider."
         ),
         "poll_interval_seconds": said(
             _number("api", "poll_interval_seconds"), "Seconds between two checks of the waiting batches."
@@ -181,12 +181,14 @@ def _api() -> Shape:
 def _processing() -> Shape:
     items = {
         "source": said(TEXT, "The file of the items, in the folder: YAML, JSON, or JSON lines."),
-        "key": said({"type": ["string", "null"]}, "The key that has the list, if the file has several."),
+        "key": said({"type": ["string", "null"]}, "The key of the list, if the file has several."),
         "name_field": said({"type": ["string", "null"]}, "The field that names an item.", default="name"),
     }
     position = {
         "name": said(TEXT, "The name of the position, which is a field of the unit."),
-        "source_key": said(TEXT, "The list that fills it, for cross_product; by default its name and s."),
+        "source_key": said(
+            TEXT, "The list that fills it, for cross_product; by default the position's name followed by s."
+        ),
         "name_field": said(TEXT, "The field that names an item here."),
     }
     judged = {
@@ -198,15 +200,15 @@ def _processing() -> Shape:
     properties = {
         "strategy": said(
             {"enum": [*STRATEGIES, None]},
-            "direct makes a unit of each item; permutation fills positions from one list; cross_product fills each "
+            "direct makes a unit from each item; permutation fills positions from one list; cross_product fills each "
             "position from its own list.",
             default=STRATEGIES[0],
         ),
         "chunk_size": said(_number("processing", "chunk_size", whole=True), "How many units a chunk has."),
         "repeat": said(
-            {"type": ["integer", "null"], "minimum": 1}, "How many units are made of each combination.", default=1
+            {"type": ["integer", "null"], "minimum": 1}, "How many units are made from each combination.", default=1
         ),
-        "unit_limit": said(COUNT, "How many units there may be.", default=UNIT_LIMIT),
+        "unit_limit": said(COUNT, "The maximum number of units.", default=UNIT_LIMIT),
         "positions": said(
             {
                 "type": ["array", "null"],
@@ -218,7 +220,7 @@ def _processing() -> Shape:
         "expressions": said(or_null(FORMULAS), "Fields to compute for each unit before the first step."),
         "validation_retry": or_null(_part("Attempts", "How often faulty replies are asked for again.", judged)),
     }
-    return _part("Units", "How units are made of items.", properties, required=["chunk_size", "items"])
+    return _part("Units", "How units are made from items.", properties, required=["chunk_size", "items"])
 
 
 def _post() -> Shape:
@@ -235,7 +237,7 @@ def _post() -> Shape:
                     "files": said(texts, "For gzip: patterns of files in the run; by default the results."),
                     "script": said(TEXT, "The script to run, in the folder of the pipeline."),
                     "args": said({"type": "array", "items": SCALAR}, "Further arguments of the script."),
-                    "output": said(TEXT, "The file of the run for what the script prints."),
+                    "output": said(TEXT, "The file in the run for the script's output."),
                 },
                 "anyOf": [{"properties": {"type": {"const": "gzip"}}, "required": ["type"]}, {"required": ["script"]}],
             },

@@ -109,10 +109,10 @@ def how_computed(cost: dict[str, Any]) -> str:
     if seen["tokens_per_ask"] is not None:
         each.append(f"{seen['tokens_per_ask']:,.0f} tokens")
     if seen["cost_per_ask"] is not None:
-        each.append(f"{seen['cost_per_ask'] / _MILLION:.4g} of money")
+        each.append(f"{seen['cost_per_ask'] / _MILLION:.4g} units of money")
     if seen["seconds_per_ask"] is not None:
         each.append(f"{seen['seconds_per_ask']:.2g} s")
-    return f"{told}; an ask takes {', '.join(each)}" if each else told
+    return f"{told}; on average, an ask takes {', '.join(each)}" if each else told
 
 
 def conclusion(found: "Backtest") -> str:

@@ -99,7 +99,7 @@ class Upstream(msgspec.Struct, frozen=True):
     key: str = ""
     """The key sent to it; empty: none."""
     private: bool = False
-    """Whether it may have a private or local address, whether by name or written out."""
+    """Whether its address, or the address that its name resolves to, may be private or local."""
     headers: dict[str, str] = {}
     """Extra headers for every request; none by default."""
     access: Access | None = None
@@ -111,7 +111,7 @@ class Upstream(msgspec.Struct, frozen=True):
     them. Empty: all tenants may use it, and nobody can reach what it keeps.
     """
     tls: Tls = Tls()
-    """Which certificates to trust and which one to present; by default the system's, and none."""
+    """Which certificates to trust and which one to present; by default, trust the system's and present none."""
 
     @property
     def host(self) -> str:
@@ -157,14 +157,14 @@ class Spare(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Which requests must keep which contract, where they are sent, and how often to ask again."""
+    """Which requests it is for, which contract their replies must meet, where they are sent, and how often to ask again."""
 
     name: str
     """The name of the route; requests to `/NAME/v1/…` use it."""
     models: tuple[str, ...] = ()
     """Patterns of the models it is for; empty: requests choose it only by its path."""
     contract: Contract | None = None
-    """The contract that replies must keep; None: they are passed through."""
+    """The contract that replies must meet; None: they are passed through."""
     upstream: str = ""
     """The name of the upstream; empty: the one for the model."""
     policy: Policy = POLICY
@@ -174,7 +174,7 @@ class Route(msgspec.Struct, frozen=True):
     hold: Way = "auto"
     """Which part of a stream is held back until it has been judged."""
     chooses: bool = False
-    """Whether a client may choose a contract by header."""
+    """Whether a client may choose a contract with a header."""
     state: str = ""
     """The state for requests that do not name one; empty: none."""
     unknown_state: Literal["fallback", "refuse"] = "fallback"
@@ -182,13 +182,13 @@ class Route(msgspec.Struct, frozen=True):
     error.
     """
     request: Contract | None = None
-    """The contract that the user's messages must keep before a model is asked; None: they are not judged."""
+    """The contract that the user's messages must meet before a model is asked; None: they are not judged."""
     quota: bool | None = None
     """Whether its replies are charged; None: as set for the whole file."""
     model: str = ""
     """The model to request from the upstream, an alias for the client's; empty: the one that the client names."""
     share: float | None = None
-    """The first upstream's share of the time for a request; None: an equal share of what the fallbacks leave."""
+    """The first upstream's share of a request's time; None: an equal share of the time that the fallbacks leave."""
     fallback: tuple[Spare, ...] = ()
     """The upstreams to ask next, in this order, if one cannot answer; empty: none."""
 
@@ -210,7 +210,7 @@ class Allowance(msgspec.Struct, frozen=True):
     unit: Literal["replies", "cost"]
     """The unit to count: charged replies, or the cost of all attempts."""
     period: Literal["hour", "day", "month", "total"]
-    """When it starts again; `total`: never."""
+    """When counting starts again; `total`: never."""
     amount: int
     """How many replies, or how many millionths of your unit of money."""
 
@@ -279,7 +279,7 @@ class Limits(msgspec.Struct, frozen=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if not (value > 0 or (name in ("stop_seconds", "retry_budget") and value == 0)):
-                raise ValueError(f"{name} is a number above 0; got {value!r}")
+                raise ValueError(f"{name} must be a number above 0; got {value!r}")
 
 
 class Logs(msgspec.Struct, frozen=True):
@@ -337,7 +337,7 @@ class Config(msgspec.Struct, frozen=True):
     upstreams: dict[str, Upstream]
     """The providers, by name."""
     routes: tuple[Route, ...] = ()
-    """Which requests must keep which contract; the first match wins; empty: none."""
+    """Which contract applies to which requests; the first match wins; empty: none."""
     contracts: dict[str, Contract] = {}
     """Contracts that requests may choose, by name; empty: none."""
     models: dict[str, str] = {}
@@ -363,7 +363,7 @@ class Config(msgspec.Struct, frozen=True):
     redaction: Redaction = Redaction()
     """The parts of a reply that are not stored."""
     retention: Retention = Retention()
-    """How many days data is stored."""
+    """For how many days data is stored."""
     keep_context: bool | int = False
     """Whether the context of a judgement is stored with the reply: true, or the most bytes of each; false: only its names."""
     telemetry: bool = False

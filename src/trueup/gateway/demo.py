@@ -96,7 +96,7 @@ def _play(gateway: Running, model: str, say: Say) -> None:
             "Ada Lovelace was 36 years old. Who is this?",
         ),
         ("with rules: both must be in the text", "true-person", "Ada Lovelace was 36 years old. Who is this?"),
-        ("a stream, let go field by field", "person", "Grace Hopper was 85 years old. Who is this?"),
+        ("a stream, released field by field", "person", "Grace Hopper was 85 years old. Who is this?"),
         ("a contract for a state of a conversation", "polite", "Greet a customer of a hair salon."),
         ("a model that forgets the age: asked again, then fixed", NAME, "Bob is 5. Who is this?"),
     ]

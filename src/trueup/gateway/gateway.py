@@ -274,7 +274,7 @@ class Gateway:
             self._later(self.reload())
 
     def _later(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do some work beside requests; a task without a reference may be collected."""
+        """Do some work alongside requests; a task without a reference may be garbage-collected."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -371,7 +371,9 @@ class Gateway:
                 return
             # An unexpected error: the log has all of it, the client gets a sentence, and other requests continue.
             log.exception("a request failed: %s", type(error).__name__)
-            await self._refuse(visit, protocol, RefusedRequest(500, "the gateway failed", "server_error", "internal"))
+            await self._refuse(
+                visit, protocol, RefusedRequest(500, "an internal error of the gateway", "server_error", "internal")
+            )
         finally:
             if task is not None:
                 self._working.discard(task)

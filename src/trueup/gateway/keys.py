@@ -111,15 +111,15 @@ class Keyring:
         given = presented(headers)
         caller = self._callers.get(_digest(given)) if given else None
         if caller is None:
-            said = "this key is not known here" if given else "a key is needed: Authorization: Bearer …"
+            said = "unknown API key" if given else "an API key is required: send `Authorization: Bearer KEY`"
             raise RefusedRequest(401, said, "authentication_error", "invalid_api_key")
         if caller.expires is not None and time.time() >= caller.expires:
             self._tell_expired(caller)
-            raise RefusedRequest(401, "this key has expired", "authentication_error", "expired_api_key")
+            raise RefusedRequest(401, "this API key has expired", "authentication_error", "expired_api_key")
         rate = self._rates.get(id(caller))
         if rate is not None and (seconds := rate.wait(time.monotonic())):
             raise RefusedRequest(
-                429, f"too many requests: this client may send {caller.per_minute} in a minute", "rate_limit_error",
+                429, f"too many requests: this client may send {caller.per_minute} per minute", "rate_limit_error",
                 "rate_limit_exceeded", headers={"retry-after": str(math.ceil(seconds))},
             )  # fmt: skip
         return caller
@@ -136,10 +136,10 @@ def permit(caller: Caller | None, route: Route | None, model: str | None) -> Non
     if caller is None:
         return
     if caller.routes and (route is None or route.name not in caller.routes):
-        said = f"this key is for the routes {', '.join(caller.routes)} only"
+        said = f"this API key can only be used for the routes {', '.join(caller.routes)}"
         raise RefusedRequest(403, said, "permission_error", "route_not_allowed", headers=NO_RETRY)
     if caller.models and model is not None and not any(fnmatchcase(model, pattern) for pattern in caller.models):
-        said = f"this key is for the models {', '.join(caller.models)} only"
+        said = f"this API key can only be used for the models {', '.join(caller.models)}"
         raise RefusedRequest(403, said, "permission_error", "model_not_allowed", headers=NO_RETRY)
 
 
@@ -165,7 +165,7 @@ def set_limits(quota: Quota, callers: Iterable[Caller]) -> None:
             continue
         if before is not None:
             whose = f"{limit.tenant}, user {limit.name}" if limit.name else limit.tenant
-            said = "the limit of %s (%s, %s) was %d and is now %d, as the gateway's file says"
+            said = "the limit of %s (%s, %s) was %d and is now %d, as set in the gateway's file"
             log.warning(said, whose, limit.unit, limit.period, before, limit.amount)
         quota.set_limit(
             limit.tenant, limit.amount, scope=limit.scope, name=limit.name, unit=limit.unit, period=limit.period  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Runs a gateway beside a program, in its own thread and on a free port, for tests and experiments."""
+"""Runs a gateway alongside a program, in its own thread and on a free port, for tests and experiments."""
 
 import asyncio
 import contextlib

@@ -151,7 +151,9 @@ def check_place(config: Config) -> None:
             probe.bind((config.host, config.port))
         except OSError as error:
             where = f"{config.host}:{config.port}"
-            raise NotReady(f"cannot listen on {where}: {error.strerror or error}; give another with --listen") from None
+            raise NotReady(
+                f"cannot listen on {where}: {error.strerror or error}; give another address with --listen"
+            ) from None
     if config.telemetry:
         from trueup.gateway.watching.exporting import check_packages
 

@@ -1,6 +1,6 @@
 """Reads the gateway's file (YAML, TOML or JSON) into a Config, or reports every fault with file, line and column.
 
-Keys come from the environment (`key: $OPENAI_API_KEY`) or are written in the file; contracts are files beside it. An unknown
+Keys come from the environment (`key: $OPENAI_API_KEY`) or are written in the file; contracts are files next to it. An unknown
 key, a wrong kind of value or an undefined name is reported at its place; nothing is guessed.
 """
 
@@ -82,6 +82,7 @@ class SettingsReader:
         self, marks: Marks, folder: Path, environ: Mapping[str, str], faults: list[Fault], file: Path | None = None
     ) -> None:
         self.marks, self.folder, self.environ, self.faults, self.file = marks, folder, environ, faults, file
+        self._unusable: set[str] = set()  # contracts with faults in their files
 
     def config(self, data: Any) -> Config | None:
         top = self.mapping(data, (), _TOP)
@@ -121,7 +122,7 @@ class SettingsReader:
     def upstreams(self, data: Any) -> dict[str, Upstream]:
         path: Parts = ("upstreams",)
         if not isinstance(data, dict) or not data:
-            self.say("N006", path, "upstreams names at least one provider: `upstreams: {openai: {url: https://…}}`")
+            self.say("N006", path, "upstreams must name at least one provider: `upstreams: {openai: {url: https://…}}`")
             return {}
         found = {}
         for name, each in data.items():
@@ -158,9 +159,12 @@ class SettingsReader:
             name = self.word(each, ("endpoints", at), GROUPS)
             found.append(name)
             if name in KEPT and each == name and not any(upstream.tenant for upstream in upstreams.values()):
-                said = f"{name} of all tenants are kept under one key of an upstream; say which tenant may see them"
+                said = f"upstreams keep the {name} of all tenants under one key; say which tenant may see them"
                 self.say(
-                    "N006", ("endpoints", at), said, "Give an upstream `tenant: NAME`, or `tenant: '*'` if all may."
+                    "N006",
+                    ("endpoints", at),
+                    said,
+                    "Give an upstream `tenant: NAME`, or `tenant: '*'` if all tenants may.",
                 )
         return tuple(dict.fromkeys(found))
 
@@ -175,6 +179,7 @@ class SettingsReader:
             except ContractError as error:
                 self.say("N021", ("contracts", name), f"the contract {file!r} cannot be used")
                 self.faults += error.faults
+                self._unusable.add(name)
                 continue
             contract.name = contract.name or name
             found[name] = contract
@@ -192,7 +197,7 @@ class SettingsReader:
                 self.say("N006", (*here, "name"), f"another route is called {name!r}", "Give each its own name.")
             models = part.get("models", ())
             if isinstance(each, dict) and not models and "name" not in part:
-                said = "a route is found by its models or by its name; this one has neither"
+                said = "no request can reach this route: it has neither `models` nor a `name`"
                 self.say("N006", here, said, "Give `models: ['*']`, or `name: NAME` for /NAME/v1.")
             patterns = [models] if isinstance(models, str) else self.items(models, (*here, "models"))
             contract = self.one_of(part.get("contract"), (*here, "contract"), contracts, "contract")
@@ -247,14 +252,14 @@ class SettingsReader:
         part = {name: value for name, value in self.mapping(data, path, known).items() if name in known}
         models = part.get("models")
         if isinstance(models, list) and not all(isinstance(model, str) and model for model in models):
-            self.say("N006", (*path, "models"), "models is a list of names")
+            self.say("N006", (*path, "models"), "models must be a list of names")
             return POLICY
         try:
             if "prices" in part:
                 part["prices"] = msgspec.convert(part["prices"], dict[str, Price])
             return Policy(**{**DEFAULTS, **part})
         except (TypeError, ValueError) as error:
-            name = str(error).partition(" ")[0]  # a fault of one setting begins with its name
+            name = str(error).partition(" ")[0]  # an error about one setting begins with its name
             self.say("N006", (*path, name) if name in part else path, str(error))
             return POLICY
 
@@ -265,7 +270,7 @@ class SettingsReader:
 
     def mapping(self, data: Any, path: Parts, known: tuple[str, ...] | None) -> dict[str, Any]:
         if not isinstance(data, dict):
-            self.say("N006", path, f"{_called(path)} is a mapping of names to values")
+            self.say("N006", path, f"{_called(path)} must be a mapping of names to values")
             return {}
         for name in data:
             if known is not None and name not in known:
@@ -276,14 +281,14 @@ class SettingsReader:
         if data is None:
             return []
         if not isinstance(data, list | tuple):
-            self.say("N006", path, f"{path[-1]} is a list")
+            self.say("N006", path, f"{path[-1]} must be a list")
             return []
         return list(data)
 
     def text(self, data: Any, path: Parts, *, needed: bool = False) -> str:
         if isinstance(data, str) and (data or not needed):
             return data
-        said = "is missing" if data is None else "is a text"
+        said = "is missing" if data is None else "must be a string"
         self.say("N006", path, f"{path[-1]} {said}")
         return ""
 
@@ -302,30 +307,32 @@ class SettingsReader:
         text = self.secret(data, path, what)
         if not text.isascii() or not text.isprintable():
             said = f"the {what} contains a line break, or another character that headers cannot contain"
-            self.say("N006", path, said, "Is there a line break after it?" if text.strip().isprintable() else "")
+            self.say("N006", path, said, "Remove the line break at its end." if text.strip().isprintable() else "")
         return text
 
     def yes(self, data: Any, path: Parts) -> bool:
         if not isinstance(data, bool):
-            self.say("N006", path, f"{path[-1]} is true or false")
+            self.say("N006", path, f"{path[-1]} must be true or false")
         return data is True
 
     def whole(self, data: Any, path: Parts, most: int) -> int:
         if type(data) is not int or not 1 <= data <= most:
-            self.say("N006", path, f"{path[-1]} is a whole number, from 1 to {most}")
+            self.say("N006", path, f"{path[-1]} must be a whole number from 1 to {most}")
             return 1
         return data
 
     def word(self, data: Any, path: Parts, known: tuple[str, ...]) -> str:
         if data not in known:
             near = nearest(data, known) if isinstance(data, str) else None
-            said = f"{_called(path)} is one of {', '.join(known)}; got {data!r}"
+            said = f"{_called(path)} must be one of {', '.join(known)}; got {data!r}"
             self.say("N006", path, said, f"Did you mean {near!r}?" if near else "")
             return known[0]
         return str(data)
 
     def one_of(self, data: Any, path: Parts, known: Mapping[str, Any], what: str) -> str | None:
         if data is None:
+            return None
+        if what == "contract" and isinstance(data, str) and data in self._unusable:
             return None
         if not isinstance(data, str) or data not in known:
             self.say("N006", path, f"there is no {what} {data!r} in this file", _nearest(str(data), tuple(known)))
@@ -354,23 +361,23 @@ class SettingsReader:
         """Whether contexts are stored, or how many bytes of each."""
         if isinstance(data, int) and 0 <= data <= MOST_CONTEXT:
             return data
-        said = f"keep_context is true, false or a number of bytes up to {MOST_CONTEXT:,}; got {data!r}"
+        said = f"keep_context must be true, false or a number of bytes up to {MOST_CONTEXT:,}; got {data!r}"
         self.say("N006", path, said, "Give `keep_context: true` to store up to 32 KB of each context.")
         return False
 
     def listen(self, data: Any) -> tuple[str, int]:
         host, _, port = str(data).rpartition(":")
         if not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-            self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
+            self.say("N006", ("listen",), f"listen must be an address and a port, such as 127.0.0.1:8080; got {data!r}")
             return "127.0.0.1", 8080
         return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _called(path: Parts) -> str:
-    """How a message calls the value at a path."""
+    """The name of the value at a path, for messages."""
     if not path:
         return "the file"
-    return path[-1] if isinstance(path[-1], str) else f"each of {path[-2]}"
+    return path[-1] if isinstance(path[-1], str) else f"each item of {path[-2]}"
 
 
 def _wrong(name: str, value: Any, hint: Any, kind: Any) -> str:
@@ -378,7 +385,7 @@ def _wrong(name: str, value: Any, hint: Any, kind: Any) -> str:
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError:
-        return f"{name} is {_described(hint)}; got {value!r}"
+        return f"{name} must be {_described(hint)}; got {value!r}"
     try:
         msgspec.convert({name: value}, kind)
     except ValueError as error:
@@ -391,12 +398,12 @@ def _described(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return f"one of {', '.join(get_args(hint))}"
     if get_origin(hint) is tuple:
-        return "a list of texts"
+        return "a list of strings"
     if get_args(hint):
         return " or ".join(map(_described, get_args(hint)))
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(hint, "null")
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}.get(hint, "null")
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:
     near = nearest(name, known)
-    return f"Did you mean {near!r}?" if near else f"Known here: {', '.join(known)}." if known else ""
+    return f"Did you mean {near!r}?" if near else f"Known names: {', '.join(known)}." if known else ""

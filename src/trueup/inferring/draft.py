@@ -77,7 +77,7 @@ class _Drafting:
     def __init__(self, needs: Needs, loosened: Loosened, replies: int) -> None:
         self.needs = needs
         self.replies = replies
-        # so few examples among so many replies do not show what is inside
+        # too few examples for the number of replies: they do not show what is inside
         self._thin = 2 if replies >= 30 else 1 if replies >= 10 else 0
         self.loosened = loosened
         self.notes: dict[Path, str] = {}

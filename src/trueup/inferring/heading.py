@@ -32,7 +32,7 @@ def told(report: DraftReport) -> list[str]:
         f"{_replies(report.cases)}: {count(report.used)} used, {count(held.total)} held out, {count(sum(report.unusable.values()))} not usable."
     ]
     out += [
-        f"Not usable: {count(times)}, {WHY.get(reason, reason)}." for reason, times in sorted(report.unusable.items())
+        f"Not usable ({count(times)}): {WHY.get(reason, reason)}." for reason, times in sorted(report.unusable.items())
     ]
     if report.whole_lines:
         out.append("No line shows which field is the reply, so each line was read as a value; --reply-column sets it.")
@@ -49,7 +49,11 @@ def told(report: DraftReport) -> list[str]:
             f"{'passes' if held.cut_accepted == 1 else 'pass'}; {count(held.without)} without a usable value."
         )
     if held.relaxed:
-        first = f"At first {count(held.at_first)} passed; relaxed: " if held.at_first < held.accepted else "Relaxed: "
+        first = (
+            f"Before relaxing, {count(held.at_first)} passed. Relaxed: "
+            if held.at_first < held.accepted
+            else "Relaxed: "
+        )
         out.append(f"{first}{_some(held.relaxed)}.")
     if not report.ok:
         codes = ", ".join(

@@ -231,7 +231,7 @@ class _Inferring:
         proposal = self.gathered.grounds.proposal(data["schema"]) if "schema" in data else GroundingProposal()
         if proposal.fields:
             data["grounded"] = {"fields": list(proposal.fields), "level": "warning"}
-            self.notes["grounded", "level"] = "`error` refuses a value that its source does not have"
+            self.notes["grounded", "level"] = "`error` refuses a value that is not in its source"
             self.notes |= {("grounded", "fields", at): note for at, note in enumerate(proposal.notes)}
 
     def _loosened(self, tool: str) -> Loosened:

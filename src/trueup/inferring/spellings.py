@@ -1,4 +1,4 @@
-"""Spellings of the same key: takes the observed keys of an object; returns the meant key for each other spelling.
+"""Spellings of the same key: takes the observed keys of an object; returns the intended key for each other spelling.
 
 A contract reads `Name` and `first-name` as `name` and `first_name` anyway, so a draft has only the most common one.
 """
@@ -7,7 +7,7 @@ from trueup.inferring.evidence import ObservedPlace
 
 
 def folded_members(place: ObservedPlace) -> dict[str, str]:
-    """The rare spellings of keys, each with the meant key.
+    """The rare spellings of keys, each with the intended key.
 
     >>> from trueup.inferring.evidence import Budget, observe
     >>> place = ObservedPlace(Budget())

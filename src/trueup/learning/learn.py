@@ -22,7 +22,7 @@ from trueup.material.case import Case
 from trueup.statistics.clusters import Clustered
 from trueup.statistics.proportions import Interval, wilson
 
-LEVEL = 0.05  # a difference counts if chance gives it less often than this
+LEVEL = 0.05  # a difference counts if its p-value is below this
 CALIBRATED = 0.05  # the largest calibration error that passes, unless chance explains more
 _LEAST_EACH = 5  # good and bad replies, on either side of the split
 Progress = Callable[[str, int, int], None]

@@ -1,6 +1,6 @@
 """Training: takes examples; returns a calibrated model.
 
-Cross-validation over conversations selects the penalty. The same held-out margins give the calibration and the share of
+Cross-validation over conversations selects the penalty. The same held-out margins determine the calibration and the share of
 unknown words that still counts as familiar. The least important features are dropped until the model's file is small
 enough.
 """
@@ -37,7 +37,7 @@ class Trained(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """The margins that models of other conversations give every example, for one penalty."""
+    """The margin of every example under models trained on other conversations, for one penalty."""
 
     margins: list[float]
     unknown: list[float]

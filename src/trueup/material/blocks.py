@@ -107,7 +107,7 @@ def lines_in(sources: Iterable[InputSource], origin: FileFacts = UNKNOWN) -> Ite
 
 
 def block_size(extent: int) -> int:
-    """The size of a file's blocks in bytes: few enough for a first estimate, and so many that starting one costs nothing.
+    """The size of a file's blocks in bytes: small enough for a quick first estimate, and so large that starting one costs nothing.
 
     >>> block_size(10), block_size(100 << 20), block_size(1 << 40)
     (65536, 262144, 4194304)

@@ -1,4 +1,4 @@
-"""Estimate the tokens of a text from above: real tokenizers rarely give more.
+"""Estimate an upper limit for the tokens of a text: real tokenizers rarely count more.
 
 No tokenizer is loaded and nothing is downloaded. `tests/mcp/test_tokens.py` compares the estimate with the tokenizers of OpenAI and
 Anthropic on prose, code, JSON, random characters and many scripts.

@@ -28,7 +28,7 @@ class CommandResult(NamedTuple):
 def carry_out(
     command: str, run: Path, *options: str, left: Callable[[], bool] = lambda: False, looks: bool = False
 ) -> CommandResult | None:
-    """Run a command on a run, and wait for it; None once `left` returns that nobody is waiting.
+    """Run a command on a run, and wait for it; None once `left` reports that nobody is waiting.
 
     A command that only `looks` is ended then. The others finish their work.
     """

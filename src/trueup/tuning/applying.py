@@ -211,7 +211,7 @@ def _write(tuning: Tuning, changes: Sequence[FileChange], contract: Contract, ex
             _refuse_faults(change.file, part, examples=len(changes) == 1 or not is_own)
             if is_own and len(changes) == 1 and read_whole(part).data != expected:
                 raise CannotApply(
-                    f"{change.file} extends other files, and the edit would not come through; edit it by hand"
+                    f"{change.file} extends other files, so this edit would not have its effect; edit the files by hand"
                 )
             ready.append((part, target))
         for part, target in ready:

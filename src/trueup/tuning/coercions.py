@@ -57,7 +57,7 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     at: Parts = ("coerce",) if place is None else ("schema", *place)
     said = ", ".join(FIXES[code].name for code, _ in ways.most_common(3) if code in FIXES)
     where = ", ".join(name[2:] or "the value" for name, _ in places.most_common(3))
-    title = f"Values of {where} are refused that could be read: coerce: {profile}"
+    title = f"Refused values of {where} could be read with coerce: {profile}"
     n = len(trial.flipped)
     why = f"{len(trial.better)} of {of(n, 'label')} say that the refusal is wrong ({said}).{counted.source}"
     facts = {"places": dict(places), "fixes": dict(ways)}
@@ -99,7 +99,7 @@ def _accept(shop: Workshop, grade: str) -> Iterator[Proposal]:
     n = len(trial.flipped)
     why = f"{len(trial.better)} of {of(n, 'label')} say that the refusal is wrong.{counted.source}"
     facts: dict[str, Any] = {"grade": grade}
-    title = f"Fixes are refused that people accept: accept: {grade}"
+    title = f"People accept fixes that the contract refuses: set accept: {grade}"
     yield Proposal(
         "accept", ("accept",), title, why, counted.p, tuple(edits), n, trial.better, trial.worse, "", "G001", facts
     )

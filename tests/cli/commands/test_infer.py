@@ -96,7 +96,7 @@ def test_replies_without_a_value_are_reported(run: Run, tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, lines)))
     done = run("infer", "r.jsonl", "--holdout", "0")
     assert done.code == 0
-    assert "Not usable: 10, the reply is empty." in done.err
+    assert "Not usable (10): the reply is empty." in done.err
     assert "No reply was held out" in done.err
 
 

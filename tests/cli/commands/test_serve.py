@@ -34,7 +34,7 @@ def test_a_file_with_faults_is_refused_line_by_line(run: Run, tmp_path: Path) ->
     done = run("serve", "gateway.yaml")
     assert done.code == 2
     assert done.err.splitlines() == [
-        "gateway.yaml:3:20: N006 url is an address that starts with http:// or https://; got 'nowhere'",
+        "gateway.yaml:3:20: N006 url must be an address that starts with http:// or https://; got 'nowhere'",
         "gateway.yaml:3:36: N006 the key is in $MAIN_KEY, which is not set. Set it in the environment.",
     ]
     assert run("serve", "none.yaml").code == 2
@@ -111,7 +111,7 @@ def test_a_port_in_use_and_an_unreadable_store_are_reported(run: Run, tmp_path: 
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         done = run("serve", "gateway.yaml", "--listen", where, "--server", server, MAIN_KEY="k")
     assert (done.code, done.out) == (2, "")
-    assert f"cannot listen on {where}: Address already in use; give another with --listen" in done.err
+    assert f"cannot listen on {where}: Address already in use; give another address with --listen" in done.err
     text = (tmp_path / "gateway.yaml").read_text()
     (tmp_path / "gateway.yaml").write_text(text.replace("s.db", "no/s.db"))
     done = run("serve", "gateway.yaml", "--listen", "127.0.0.1:0", "--server", server, MAIN_KEY="k")

@@ -117,7 +117,7 @@ def test_the_environment_names_the_proxy(host: str, secure: bool, environ: dict[
     "text", ["socks5://ada:canary@proxy.example", "https://ada:canary@proxy.example", "http://", "http://a:b:c"]
 )
 def test_a_proxy_that_cannot_be_used_is_an_error_and_never_a_direct_connection(text: str) -> None:
-    with pytest.raises(ValueError, match="ALL_PROXY is not the address of a proxy") as caught:
+    with pytest.raises(ValueError, match="ALL_PROXY does not name a supported proxy") as caught:
         proxy_for("api.example", 443, {"ALL_PROXY": text}, secure=True)
     assert "canary" not in str(caught.value)
 
@@ -126,7 +126,7 @@ def test_a_proxy_that_cannot_be_used_is_a_fault_of_the_file(tmp_path: Path) -> N
     file = tmp_path / "gateway.yaml"
     file.write_text("upstreams:\n  main:\n    url: https://models.example\n")
     _, faults = read_config(file, {"ALL_PROXY": "socks5://ada:canary@proxy.example"})
-    assert "gateway.yaml:3:5: N006 this upstream cannot be reached: ALL_PROXY" in str(faults[0])
+    assert "gateway.yaml:3:5: N006 the gateway cannot reach this upstream: ALL_PROXY" in str(faults[0])
     assert "canary" not in str(faults)
     assert read_config(file, {"ALL_PROXY": "socks5://proxy.example", "NO_PROXY": "models.example"})[1] == []
 

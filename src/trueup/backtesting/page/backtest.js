@@ -17,7 +17,7 @@ const showHead = () => {
   if (rate("value_changed").count) cards.push(card(rate("value_changed").count, "another value", shown("value_changed")));
   cards.push(card(rate("unchanged").count, "unchanged", `McNemar ${data.p}`));
   if (data.cost.known) {
-    const parts = [[tokens[1], " tokens"], [money[1], " of money"], [waiting[1], " of waiting"]];
+    const parts = [[tokens[1], " tokens"], [money[1], " units of money"], [waiting[1], " of waiting"]];
     const small = parts.filter(([amount]) => amount !== "unknown").map(([amount, word]) => amount + word).join(", ");
     cards.push(card(asks[1], data.cost.per === "month" ? "asks a month" : "asks", small || "tokens and money unknown"));
   }
@@ -65,7 +65,7 @@ const marked = (example) => {
 };
 
 const pill = (word) => make("span", { class: `pill ${word}` }, word === "accepted" ? "ok" : word);
-const WORDS = { better: "right now", worse: "wrong now", unlabelled: "not labelled" };
+const WORDS = { better: "now right", worse: "now wrong", unlabelled: "not labelled" };
 const TONES = { better: "better", worse: "worse", unlabelled: "soft" };
 const TITLES = { state: "State", model: "Model", tenant: "Tenant" };
 const CHOICES = [["kind", "direction"], ["reason", "rule"], ["model", "model"], ["state", "state"], ["tenant", "tenant"]];
@@ -89,7 +89,7 @@ const showFlips = () => {
     if (!rows.length) body.append(make("tr", {}, make("td", { class: "word", colspan: columns.length }, data.flips ? "No example with these filters." : "Nothing flips.")));
     $("flips").replaceChildren(make("thead", {}, head), body);
     const labelled = data.labels.better + data.labels.worse;
-    const some = rows.length < data.flips ? ` · ${count(rows.length)} shown, chosen at random, equal replies once` : "";
+    const some = rows.length < data.flips ? ` · ${count(rows.length)} shown, chosen at random, without repeated replies` : "";
     $("foot").textContent = `${count(data.flips)} flips${some} · ${count(labelled)} labelled: ${count(data.labels.better)} better, ${count(data.labels.worse)} worse · judged ${count(data.judged)} in ${data.seconds} s`;
   };
   for (const [name, word] of CHOICES) {

@@ -254,7 +254,7 @@ def _summary_lines(summary: "Summary", width: int) -> "Iterator[Line]":
         kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
         yield [(f"agreement: κ {kappa}, {found.observed:.0%} equal, {found.items:,} replies with several authors", "")]
     else:
-        yield [("agreement: unknown, no reply has labels of two authors", "")]
+        yield [("agreement: unknown, no reply has labels from two authors", "")]
 
 
 def _interval(found: Any) -> str:

@@ -54,7 +54,7 @@ class Addresses:
         if host not in self._private and host != "localhost":
             found = [each for each in found if is_public(each)]
             if not found:
-                said = f"{host} leads to a private address; set `private: true` for this upstream to allow it"
+                said = f"{host} resolves to a private address; set `private: true` for this upstream to allow it"
                 raise Forbidden(said)
         if len(self._known) >= _MOST:
             self._known.clear()

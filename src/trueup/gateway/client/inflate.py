@@ -56,7 +56,7 @@ class Inflater:
                     break
             return b"".join(out)
         except zlib.error as error:
-            raise BadEncoding(f"the body is not compressed as it says: {error}") from None
+            raise BadEncoding(f"the body is not compressed as its header says: {error}") from None
         finally:
             out.clear()  # an error keeps its frames, and their contents, alive for a while
 

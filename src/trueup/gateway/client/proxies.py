@@ -51,7 +51,7 @@ def proxy_for(host: str, port: int, environ: Mapping[str, str], *, secure: bool)
     except ValueError:
         at = 0
     if address.scheme != "http" or not address.hostname or not at:
-        raise ValueError(f"{found} is not the address of a proxy that is spoken to in plain HTTP: http://HOST:PORT")
+        raise ValueError(f"{found} does not name a supported proxy; it must be an address such as http://HOST:PORT")
     said = ""
     if address.username:
         pair = f"{unquote(address.username)}:{unquote(address.password or '')}"

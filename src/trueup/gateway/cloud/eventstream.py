@@ -55,7 +55,7 @@ class Frames:
         return b"".join(out)
 
     def end(self) -> None:
-        """The stream is over; nothing may be left of it."""
+        """The end of the stream; an incomplete frame is an error."""
         if self._held:
             raise BadEncoding("the event stream ends inside a frame")
 

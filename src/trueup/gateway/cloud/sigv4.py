@@ -27,7 +27,7 @@ class SignedAddress(msgspec.Struct, frozen=True):
 def signed(
     place: SignedAddress, body: bytes, headers: Mapping[str, str], keys: AwsKeys, at: datetime
 ) -> dict[str, str]:
-    """The headers that sign a request of the time `at`; `headers` are signed with it, beside the host and the date."""
+    """The headers that sign a request of the time `at`; `headers` are signed with it, along with the host and the date."""
     stamp = at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     found = {"host": place.host, "x-amz-date": stamp, **{name.lower(): value for name, value in headers.items()}}
     if keys.session_token:

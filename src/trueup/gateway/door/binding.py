@@ -68,6 +68,4 @@ def _keys(raw: bytes) -> list[str]:
 
 
 def _two_models(key: str) -> RefusedRequest:
-    return RefusedRequest(
-        400, f"the request names two models; send 'model' once, and no {key!r} beside it", code="two_models"
-    )
+    return RefusedRequest(400, f"the request names two models; send 'model' once, without {key!r}", code="two_models")

@@ -172,7 +172,7 @@ class Door:
         refuse_unbound(config, route, model)
         rungs = rungs_of(config, route, model, speaks)  # type: ignore[arg-type]
         if not rungs:
-            raise RefusedRequest(404, f"no upstream here speaks {speaks}", code="not_found")
+            raise RefusedRequest(404, f"no upstream of this gateway uses the protocol {speaks!r}", code="not_found")
         if len(self._ways) >= _MOST_WAYS:
             self._ways.clear()
         self._ways[name, model, speaks] = (route, rungs)
@@ -186,7 +186,7 @@ class Door:
             return None
         contract = self._config.contracts.get(wanted) if isinstance(wanted, str) else None
         if contract is None:
-            raise RefusedRequest(400, f"there is no contract {str(wanted)[:100]!r} here", code="unknown_contract")
+            raise RefusedRequest(400, f"this gateway has no contract {str(wanted)[:100]!r}", code="unknown_contract")
         return contract
 
 
@@ -232,7 +232,7 @@ def refuse_bad_source(contract: Contract, context: Mapping[str, Any]) -> None:
 
 def other_tenant() -> RefusedRequest:
     """The refusal for a tenant that may not use an upstream."""
-    said = "the upstream for this request is for another tenant"
+    said = "the upstream for this request belongs to another tenant"
     return RefusedRequest(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
 
 

@@ -60,7 +60,10 @@ def _azure(desk: "SettingsReader", part: dict[str, Any], path: Parts, key: str, 
 def _vertex(desk: "SettingsReader", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:
     if key:
         desk.say(
-            "N006", key_path, "vertex takes no key", "Give `token: {command: [gcloud, auth, print-access-token]}`."
+            "N006",
+            key_path,
+            "vertex does not use a key",
+            "Give `token: {command: [gcloud, auth, print-access-token]}`.",
         )
     token = _source(desk, part.get("token"), (*path, "token"))
     if token is None:
@@ -108,6 +111,6 @@ def _source(desk: "SettingsReader", data: Any, path: Parts) -> TokenSource | Non
         )
     seconds = part.get("seconds", 300)
     if type(seconds) not in (int, float) or seconds <= 0:
-        desk.say("N006", (*path, "seconds"), f"seconds is a number above 0; got {seconds!r}")
+        desk.say("N006", (*path, "seconds"), f"seconds must be a number above 0; got {seconds!r}")
         seconds = 300
     return TokenSource(command, str(desk.folder / file) if file else "", metadata, float(seconds))

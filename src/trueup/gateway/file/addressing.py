@@ -36,14 +36,16 @@ def read_url(desk: "SettingsReader", data: Any, path: Parts) -> str:
     parts = _parts(given)
     if parts is None:
         shown = given.rpartition("@")[2]
-        desk.say("N006", path, f"url is an address that starts with http:// or https://; got {shown!r}")
+        desk.say("N006", path, f"url must be an address that starts with http:// or https://; got {shown!r}")
         return ""
     base = parts._replace(path=_base(parts.path), query="", fragment="")
     if _ENDPOINT.search(parts.path.rstrip("/")):
-        said = "url is the base address of an upstream; this one ends in an endpoint, which the gateway adds itself"
+        said = (
+            "url must be the base address of an upstream; this one ends in an endpoint, which the gateway adds itself"
+        )
         desk.say("N006", path, said, f"Write {_shown(base)}.")
     elif "?" in given or "#" in given:
-        said = "url is the base address of an upstream, without a query and a fragment"
+        said = "url must be the base address of an upstream, without a query or a fragment"
         desk.say("N006", path, said, f"Write {_shown(base)}.")
     if parts.password:
         desk.say(
@@ -61,7 +63,7 @@ def check_private(desk: "SettingsReader", url: str, path: Parts, *, private: boo
     written = literal(host)
     if written is not None and not private and not is_public(str(written)):
         said = f"{host} is a private address; requests to it are refused"
-        desk.say("N006", path, said, "Add `private: true` to this upstream if that is where it is.")
+        desk.say("N006", path, said, "Add `private: true` to this upstream to allow it.")
 
 
 def check_proxy(desk: "SettingsReader", url: str, path: Parts) -> None:
@@ -74,7 +76,7 @@ def check_proxy(desk: "SettingsReader", url: str, path: Parts) -> None:
         desk.say(
             "N006",
             path,
-            f"this upstream cannot be reached: {error}",
+            f"the gateway cannot reach this upstream: {error}",
             "Change the variable, or list the host in NO_PROXY.",
         )
 

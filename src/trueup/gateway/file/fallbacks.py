@@ -20,14 +20,18 @@ def read_fallback(
         here: Parts = (*path, "fallback", at)
         row = desk.mapping(each, here, _SPARE)
         if isinstance(each, dict) and "upstream" not in row:
-            desk.say("N006", here, "a fallback names an upstream: `fallback: [{upstream: NAME, model: MODEL}]`")
+            desk.say("N006", here, "a fallback must name an upstream: `fallback: [{upstream: NAME, model: MODEL}]`")
         name = desk.one_of(row.get("upstream"), (*here, "upstream"), upstreams, "upstream")
         model = desk.text(row.get("model", ""), (*here, "model"))
         found.append(Spare(name or "", model, read_share(desk, row.get("share"), (*here, "share"))))
     given = [part.get("share"), *(spare.share for spare in found)]
     known = sum(share for share in given if isinstance(share, int | float))
     if found and (known > 1.0 + 1e-9 or (None in given and known >= 1.0)):
-        desk.say("N006", (*path, "fallback"), f"the shares add up to {known:g}; all rungs together have 1")
+        desk.say(
+            "N006",
+            (*path, "fallback"),
+            f"the shares add up to {known:g}; their sum can be at most 1, and less if an upstream has no share",
+        )
     return tuple(found)
 
 
@@ -36,6 +40,6 @@ def read_share(desk: "SettingsReader", data: Any, path: Parts) -> float | None:
     if data is None:
         return None
     if type(data) not in (int, float) or not 0 < data < 1:
-        desk.say("N006", path, f"share is a number above 0 and below 1; got {data!r}")
+        desk.say("N006", path, f"share must be a number above 0 and below 1; got {data!r}")
         return None
     return float(data)

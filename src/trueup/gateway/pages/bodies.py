@@ -26,7 +26,7 @@ def object_in(raw: bytes, keys: Sequence[str]) -> dict[str, Any]:
     for name in body:
         if name not in keys:
             near = nearest(name, keys)
-            known = f"did you mean {near!r}?" if near else f"it takes {', '.join(keys)}"
+            known = f"did you mean {near!r}?" if near else f"known keys: {', '.join(keys)}"
             raise RefusedRequest(400, f"unknown key {name[:100]!r}; {known}", code="unknown_key")
     return body
 

@@ -162,11 +162,11 @@ class CheckPage:
         names = sorted(filter(None, self._contracts))
         found = self._contracts.get(wanted) if isinstance(wanted, str) else None
         if wanted and found is None:
-            known = f"it has {', '.join(names)}" if names else "it has none"
+            known = f"known: {', '.join(names)}" if names else "it has none at all"
             message = f"this gateway has no contract {str(wanted)[:100]!r}; {known}"
             raise RefusedRequest(400, message, code="unknown_contract")
         if route is not None and bound is not None and found is not bound:
-            message = f"the route {route.name!r} has another contract than {wanted!r}; send the request to {PATH}"
+            message = f"the route {route.name!r} has a contract other than {wanted!r}; send the request to {PATH}"
             raise RefusedRequest(400, message, code="bound_contract")
         if found is not None:
             return found
@@ -178,7 +178,9 @@ class CheckPage:
                 400, "this gateway has no contract; add one to `contracts` in its file", code="unknown_contract"
             )
         raise RefusedRequest(
-            400, f'name the contract: "contract" is one of {", ".join(names)}', code="missing_contract"
+            400,
+            f'this gateway has several contracts; set "contract" to one of {", ".join(names)}',
+            code="missing_contract",
         )
 
 
@@ -205,13 +207,13 @@ def _source(body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
             )
     if "reply" not in body:
         if messages is None:
-            said = "there is nothing to judge; send 'reply' (a text or a provider's response) or 'messages'"
+            said = "there is nothing to judge; send 'reply' (a string or a provider's response) or 'messages'"
             raise RefusedRequest(400, said, code="missing_reply")
         return messages, {}
     reply = body["reply"]
     if not isinstance(reply, str | dict | list):
         raise RefusedRequest(
-            400, "'reply' must be a text, a provider's response or a list of messages", code="invalid_value"
+            400, "'reply' must be a string, a provider's response or a list of messages", code="invalid_value"
         )
     return reply, {} if messages is None else {"history": messages}
 

@@ -94,7 +94,7 @@ def _items(body: dict[str, Any], header: str | None) -> list[Said]:
     for at, each in enumerate(listed):
         odd = next((name for name in each if name not in ABOUT), None)
         if odd is not None:
-            said = f"items[{at}]: unknown key {odd[:100]!r}; it takes {', '.join(ABOUT)}"
+            said = f"items[{at}]: unknown key {odd[:100]!r}; known keys: {', '.join(ABOUT)}"
             raise RefusedRequest(400, said, code="unknown_key")
     return [_item(each, header, f"items[{at}]: ") for at, each in enumerate(listed)]
 
@@ -102,7 +102,7 @@ def _items(body: dict[str, Any], header: str | None) -> list[Said]:
 def _item(body: dict[str, Any], header: str | None, place: str) -> Said:
     verdict = body.get("verdict", header)
     if not isinstance(verdict, str) or not verdict:
-        said = f'{place}name the verdict: "verdict" is the x-trueup-verdict of a reply'
+        said = f'{place}"verdict" is missing: send the x-trueup-verdict of a reply'
         raise RefusedRequest(400, said, code="missing_verdict")
     helpful = body.get("helpful")
     if helpful is not None and not isinstance(helpful, bool):
@@ -123,6 +123,6 @@ def _text(body: dict[str, Any], name: str, most: int, place: str) -> str:
     value = body.get(name)
     if value is not None and (not isinstance(value, str) or len(value) > most):
         raise RefusedRequest(
-            400, f"{place}'{name}' must be a text of at most {most:,} characters", code="invalid_value"
+            400, f"{place}'{name}' must be a string of at most {most:,} characters", code="invalid_value"
         )
     return value or ""

@@ -155,7 +155,7 @@ async def _of(config: Config, line: UpstreamConnections, upstream: Upstream, hea
     path = "/v1/models?limit=1000" if upstream.protocol == "anthropic" else "/v1/models"
     status, body = await _fetched(config, line, upstream, path, headers)
     if status != 200:
-        raise _refused(upstream, f"the list of models cannot be had (status {status})")
+        raise _refused(upstream, f"the list of models is not available (status {status})")
     rows = body.get("data")
     listed = rows if isinstance(rows, list) else []
     return [row for row in listed if isinstance(row, dict) and isinstance(row.get("id"), str)]

@@ -30,12 +30,12 @@ _HEADERS = {
     "x-trueup-contract": "The name of a contract, if no route binds one.",
     "x-trueup-state": "The state that the conversation is in.",
     "x-trueup-context": "The context of the conversation, as a JSON object.",
-    "x-trueup-tenant": "The tenant of the request, if no key says so.",
+    "x-trueup-tenant": "The tenant of the request, unless its key determines that.",
     "x-trueup-user": "The user of the request.",
-    "x-trueup-conversation": "The conversation that the request is part of, for the store.",
+    "x-trueup-conversation": "The conversation that the request belongs to; stored with the verdict.",
     "x-trueup-include": "1: the reply has a `trueup` object with findings and fixes.",
-    "x-trueup-progress": "1: a stream has comments about retries and repairs, another reply a header of this name.",
-    "idempotency-key": "A request with a key is answered once.",
+    "x-trueup-progress": "1: report retries and repairs: in the comments of a stream, or in a header of this name.",
+    "idempotency-key": "A repeated request with the same key gets the first reply again, and is charged once.",
 }
 
 
@@ -59,9 +59,9 @@ def document() -> dict[str, Any]:
         "/v1/check": {"post": _check()},
         "/v1/feedback": {"post": _feedback()},
         "/v1/models": {"get": _get("The models that clients can ask for.", 401, 502, 503)},
-        "/": {"get": _get("A page about this gateway, for people.", 401, 403, kind="text/html")},
-        "/healthz": {"get": _get("The process lives.")},
-        "/readyz": {"get": _get("It can take requests.", 503)},
+        "/": {"get": _get("The status page of this gateway.", 401, 403, kind="text/html")},
+        "/healthz": {"get": _get("Whether the process is alive.")},
+        "/readyz": {"get": _get("Whether the gateway can take requests.", 503)},
         "/metrics": {"get": _get("Counters for Prometheus.", kind="text/plain")},
     }
     for endpoint in ENDPOINTS:
@@ -105,14 +105,17 @@ def _check() -> dict[str, Any]:
     listed = {"type": "array", "items": {"type": "object"}}
     body = {
         "type": "object",
-        "description": "`reply`, or `messages` that end with it; with both, the messages are those before the reply.",
+        "description": "Send `reply`, or `messages` that end with the reply. If you send both, `messages` are the ones before the reply.",
         "properties": {
-            "contract": {**_TEXT, "description": "Whose rules apply; not needed where the gateway has only one."},
-            "reply": {"anyOf": [_TEXT, {"type": "object"}, listed], "description": "A text, or a provider's response."},
+            "contract": {**_TEXT, "description": "The contract to judge by; optional if the gateway has only one."},
+            "reply": {
+                "anyOf": [_TEXT, {"type": "object"}, listed],
+                "description": "A string, or a provider's response.",
+            },
             "messages": {**listed, "minItems": 1},
             "context": {
                 "type": "object",
-                "description": "state, data, question, history, expected_sequence, source, today, or what your checks ask for.",
+                "description": "state, data, question, history, expected_sequence, source, today, and any keys that your own checks read.",
             },
             "model": _TEXT,
             "user": _TEXT,
@@ -143,16 +146,19 @@ def _check() -> dict[str, Any]:
 def _feedback() -> dict[str, Any]:
     """The path that stores feedback on replies."""
     about = {
-        "verdict": {**_TEXT, "description": "The `x-trueup-verdict` of a reply; or send it as a header of that name."},
+        "verdict": {
+            **_TEXT,
+            "description": "The `x-trueup-verdict` of a reply. It can also be sent as a header of that name.",
+        },
         "outcome": {
             **_TEXT,
             "maxLength": MOST_LABEL,
-            "description": "`right` or `wrong`, whether the verdict or the finding is correct; or the outcome of the reply, such as `refunded`.",
+            "description": "`right` or `wrong`: whether the verdict or the finding is correct. Or what happened to the reply, such as `refunded`.",
         },
-        "code": {**_TEXT, "maxLength": MOST_NAME, "description": "It is about the findings of this code."},
-        "rule": {**_TEXT, "maxLength": MOST_NAME, "description": "It is about the findings of this rule."},
+        "code": {**_TEXT, "maxLength": MOST_NAME, "description": "The feedback is about the findings with this code."},
+        "rule": {**_TEXT, "maxLength": MOST_NAME, "description": "The feedback is about the findings of this rule."},
         "helpful": {"type": "boolean"},
-        "label": {**_TEXT, "maxLength": MOST_LABEL, "description": "A word of your own."},
+        "label": {**_TEXT, "maxLength": MOST_LABEL, "description": "A label of your own."},
         "comment": {**_TEXT, "maxLength": MOST_COMMENT},
     }
     item = {"type": "object", "properties": about, "additionalProperties": False}
@@ -163,17 +169,17 @@ def _feedback() -> dict[str, Any]:
             "minItems": 1,
             "maxItems": MOST_ITEMS,
             "items": item,
-            "description": "Several at once, in place of one; all are stored, or none.",
+            "description": "Several feedback items instead of one. Either all are stored or none.",
         },
         "user": {
             **_TEXT,
-            "description": "Whose feedback it is; a later one of the same kind replaces an earlier one of the same user.",
+            "description": "The user who gives the feedback. Later feedback of the same kind replaces the same user's earlier feedback.",
         },
-        "tenant": {**_TEXT, "description": "Whose verdict it is, where no key says so."},
+        "tenant": {**_TEXT, "description": "The tenant of the verdict, unless the key determines that."},
     }
     kept = {
         "verdict": _TEXT,
-        "stored": {"type": ["boolean", "integer"], "description": "How many, where several were sent."},
+        "stored": {"type": ["boolean", "integer"], "description": "true, or how many were stored if `items` was sent."},
     }
     schema = {"type": "object", "properties": kept, "required": ["stored"]}
     said = "Feedback is stored with the verdict of a reply."

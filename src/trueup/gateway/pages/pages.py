@@ -86,7 +86,7 @@ class Pages:
                 refused.headers["www-authenticate"] = 'Basic realm="trueup: any user, a client key as password"'
             return _told(refused)
         if caller is None and not is_local(headers.get("host", ""), config):
-            said = "this page needs client keys if it is opened under a name; open it by its address, or configure `clients`"
+            said = "under a host name, this page is only available with client keys; open it by IP address, or configure `clients`"
             return _told(RefusedRequest(403, said, "permission_error", "unknown_host"))
         shown = Status(
             __version__, time.monotonic() - self._began, await self._problems(),
@@ -146,9 +146,9 @@ async def _missing(request: Request, error: Any) -> Response:
 
 
 def _not_allowed(allowed: str) -> Response:
-    said = f"this path takes {allowed.replace(', ', ' or ')}"
+    said = f"this path accepts only {allowed.replace(', ', ' or ')}"
     return _told(RefusedRequest(405, said, code="method_not_allowed", headers={"allow": allowed}))
 
 
 async def _failed(request: Request, error: Any) -> Response:  # noqa: ARG001 - starlette's signature
-    return _told(RefusedRequest(500, "the gateway failed", "server_error", "internal"))
+    return _told(RefusedRequest(500, "an internal error of the gateway", "server_error", "internal"))

@@ -1,4 +1,4 @@
-"""The endpoints that are passed through beside the three protocols, found by path and method.
+"""The endpoints that are passed through in addition to the three protocols, found by path and method.
 
 One table lists them: where the model is named, whether a reply can contain text that a model wrote, and whether it is about
 something that the upstream keeps under our key. A path may contain an id only where the table has one; nothing else is sent
@@ -124,7 +124,7 @@ def query_of(endpoint: Endpoint, raw: bytes) -> str:
         raise RefusedRequest(400, f"the query cannot be read: {str(error)[:100]}", code="invalid_value") from None
     for name, _ in pairs:
         if name not in endpoint.query:
-            known = f"it takes {', '.join(endpoint.query)}" if endpoint.query else "it takes none"
+            known = f"known: {', '.join(endpoint.query)}" if endpoint.query else "this endpoint has none"
             raise RefusedRequest(
                 400, f"unknown parameter {name[:100]!r} in the query; {known}", code="unknown_parameter"
             )

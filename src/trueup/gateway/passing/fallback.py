@@ -182,7 +182,7 @@ class Falling:
                 said = await reply.read()
                 raise _Failed(_failure(said, reply), _Answer(reply.status, headers, said))
             if 300 <= reply.status < 400:
-                said_so = f"upstream {rung.upstream.name!r} wants to send the request elsewhere"
+                said_so = f"upstream {rung.upstream.name!r} redirects the request, which the gateway does not follow"
                 raise _Failed(CallFailure(said_so, "fatal", code="redirect"))
             if not reply.is_stream:
                 said = await reply.read()
@@ -261,7 +261,7 @@ class Falling:
                     ending.feed(piece)
                     await stream.write(piece)
             if answer.status < 300 and not ending.seen:
-                raise CutOff("the stream ended before its end")
+                raise CutOff("the stream broke off before its end")
         except TimeoutError:
             said = f"upstream {exchange.upstream.name!r} took too long"
             await break_off(exchange, stream, RefusedRequest(504, said, "server_error", "upstream_timeout"))

@@ -60,7 +60,7 @@ def model_in(body: bytes, content_type: str) -> Named:
         name, start = _part(part, mark)
         if name.lower() == b"model":
             if name != b"model" or found.end:
-                raise _odd("it names the model twice, or not quite")
+                raise _odd("it has two `model` fields, or one in another spelling")
             found = Named(_text(part[start:]), at + start, at + len(part))
         at += len(part)
     return found
@@ -79,11 +79,11 @@ def _part(part: bytes, mark: bytes) -> tuple[bytes, int]:
         raise _odd("its boundary is in the wrong place")
     end = part.find(b"\r\n\r\n", 0, _MOST_HEAD)
     if end < 2:
-        raise _odd("a part has no head, or one without an end")
+        raise _odd("a part has no headers, or they do not end")
     lines = part[2:end].split(b"\r\n")
     named = [found[1] for line in lines if (found := _HEAD.fullmatch(line))]
     if len(named) != 1 or not all(_HEAD.fullmatch(line) or _OTHER.fullmatch(line) for line in lines):
-        raise _odd("a part has a head that is not usual")
+        raise _odd("the headers of a part are not supported")
     return named[0], end + 4
 
 

@@ -168,7 +168,7 @@ class Forwarding:
                     reply = await visit.runtime.line.forward(sent.upstream, sent.parcel, sent.headers)
                     visit.waited = time.perf_counter() - start
                     if 300 <= reply.status < 400:
-                        said = "the upstream wants to send the request elsewhere"
+                        said = "the upstream redirects the request, which the gateway does not follow"
                         raise RefusedRequest(502, said, "server_error", "upstream_redirects")
                     await _pass_on(visit, reply, sent.tab, out)
             except TransportFailure as failed:
@@ -277,9 +277,9 @@ def _upstream(
         of_it = [each for each in config.upstreams.values() if each.protocol == speaks and each.keeps_for(tenant)]
         upstream = of_it[0] if of_it else upstream
     if upstream is None or upstream.protocol != speaks:
-        raise RefusedRequest(404, f"no upstream here speaks {speaks}", code="not_found")
+        raise RefusedRequest(404, f"no upstream of this gateway uses the protocol {speaks!r}", code="not_found")
     if endpoint.kept and not upstream.keeps_for(tenant):
-        said = "no upstream here keeps files, batches or responses for this tenant; `tenant` of an upstream allows it"
+        said = "no upstream keeps files, batches or responses for this tenant; set `tenant` of an upstream to allow it"
         raise RefusedRequest(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
     if not upstream.takes_from(tenant):
         raise other_tenant()

@@ -44,7 +44,7 @@ async def pass_through(exchange: Exchange, line: UpstreamConnections, out: Out, 
                 ending.feed(piece)
                 await stream.write(piece)
             if reply.status < 300 and not ending.seen:
-                raise CutOff("the stream ended before its end")
+                raise CutOff("the stream broke off before its end")
     except TransportFailure as failed:
         raise RefusedRequest(502, failed.failure.reason, "server_error", "upstream_failed") from None
     except TimeoutError:
@@ -67,7 +67,10 @@ async def _whole(exchange: Exchange, reply: UpstreamResponse, out: Out, start: f
     exchange.waited = time.perf_counter() - start
     if 300 <= reply.status < 400:
         raise RefusedRequest(
-            502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects"
+            502,
+            "the upstream redirects the request, which the gateway does not follow",
+            "server_error",
+            "upstream_redirects",
         )
     headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
     await tab.settle(headers, body, charged=reply.status < 300)

@@ -133,7 +133,7 @@ def messages_in(body: Body, name: str = "messages") -> list[Any]:
         if type(message) is not dict:
             raise RefusedRequest(400, f"'{name}[{at}]' must be an object", code="invalid_value")
         if type(message.get("role", "")) is not str or type(message.get("type", "")) is not str:
-            raise RefusedRequest(400, f"'{name}[{at}]': role and type must be texts", code="invalid_value")
+            raise RefusedRequest(400, f"'{name}[{at}]': role and type must be strings", code="invalid_value")
         content = message.get("content")
         if content is not None and type(content) is not str:
             refuse_odd_blocks(content, f"{name}[{at}].content")
@@ -144,7 +144,7 @@ def refuse_odd_blocks(content: Any, place: str) -> None:
     """Refuse content that is neither a string nor a list of objects, each with a type that is a string."""
     if type(content) is not list or not all(type(b) is dict and type(b.get("type")) is str for b in content):
         raise RefusedRequest(
-            400, f"'{place}' must be a text or a list of objects that have a type", code="invalid_value"
+            400, f"'{place}' must be a string or a list of objects that have a type", code="invalid_value"
         )
 
 
@@ -155,7 +155,7 @@ def a_name(value: Any, what: str) -> str:
     if value is None:
         return ""
     if type(value) is not str or len(value) > MOST_NAME:
-        raise RefusedRequest(400, f"'{what}' must be a text of at most {MOST_NAME} characters", code="invalid_value")
+        raise RefusedRequest(400, f"'{what}' must be a string of at most {MOST_NAME} characters", code="invalid_value")
     return value
 
 

@@ -45,10 +45,10 @@ class Responses:
         elif isinstance(given, list) and given:
             items = messages_in(body, "input")
         else:
-            raise RefusedRequest(400, "'input' must be a text or a list with at least one item", code="invalid_value")
+            raise RefusedRequest(400, "'input' must be a string or a list with at least one item", code="invalid_value")
         if is_on(body, "background"):
             raise RefusedRequest(
-                400, "'background' must be off: a reply is judged when it is given", code="unsupported_value"
+                400, "'background' must be false: a reply is judged before it is returned", code="unsupported_value"
             )
         form = body.get("text")
         inner = form.get("format") if isinstance(form, dict) else None

@@ -179,7 +179,7 @@ class Asking:
                 for found in attempt.verdict.errors
             )
         )
-        said = "%s: no reply kept the contract %r in the state %r after %d attempts; the fallback is sent (%s)"
+        said = "%s: no reply met the contract %r in the state %r after %d attempts; the fallback is sent (%s)"
         log.warning(
             said,
             exchange.verdict_id,
@@ -317,7 +317,10 @@ class Asking:
         name = self.exchange.upstream.name
         if reply.status < 400:
             return CallFailure(
-                f"upstream {name!r} wants to send the request elsewhere", "fatal", reply.status, code="redirect"
+                f"upstream {name!r} redirects the request, which the gateway does not follow",
+                "fatal",
+                reply.status,
+                code="redirect",
             )
         body = await reply.read()
         try:

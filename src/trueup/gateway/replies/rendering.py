@@ -130,7 +130,7 @@ def _failed(failure: CallFailure, exchange: Exchange) -> RefusedRequest:
         message = message.replace(secret, "[key]")
     after = {"retry-after": whole_seconds(failure.retry_after)} if failure.retry_after is not None else {}
     if status in (401, 403):
-        said = f"upstream {exchange.upstream.name!r} refuses our key"
+        said = f"upstream {exchange.upstream.name!r} rejected the gateway's key"
         return RefusedRequest(502, said, "server_error", "upstream_refused", headers=dict(NO_RETRY))
     if status in (400, 404, 409, 413, 422):
         return RefusedRequest(status, message, "invalid_request_error", own or "upstream_refused")

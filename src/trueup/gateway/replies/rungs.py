@@ -15,7 +15,7 @@ class UpstreamRung(NamedTuple):
 
     upstream: Upstream
     model: str = ""  # the model to request; empty: the client's
-    share: float = 1.0  # its share of the time, beside those of the others
+    share: float = 1.0  # its share of the request's time
     place: tuple[str, str] = (
         "",
         "",

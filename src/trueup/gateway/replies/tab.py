@@ -94,7 +94,7 @@ class Copy:
         if self._left < 0:
             return None
         if not whole:
-            said = "this reply broke off when it was first sent, and was charged for what was sent of it"
+            said = "this reply broke off when it was first sent; the part that was sent was charged"
             self._pieces += [b"\n\n", self._error(RefusedRequest(502, said, "server_error", "reply_cut"))]
         return b"".join(self._pieces)
 
@@ -204,7 +204,10 @@ class Tab:
             await self._quota.acapture(self._held, replay=replay, sending=is_open)
         except NotHeld as late:
             raise RefusedRequest(
-                503, f"the quota for this reply was not kept: {late.state}", "server_error", "quota_lost"
+                503,
+                f"the quota reserved for this reply is no longer on hold: it is {late.state}",
+                "server_error",
+                "quota_lost",
             ) from None
         except StoreError:
             raise unavailable() from None

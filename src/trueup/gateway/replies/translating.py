@@ -1,7 +1,7 @@
 """Translates a request from the client's protocol to that of an upstream.
 
 Messages, system texts, tools, tool results, images and the usual parameters are translated. The names of untranslatable parts
-that only change how a model works, such as `seed`, are returned beside the body, so that the client can see what was left
+that only change how a model works, such as `seed`, are returned along with the body, so that the client can see what was left
 out. A part that changes what the reply is, such as a tool that the provider runs itself, raises a `MessageError`: such a
 request is not sent to that upstream.
 """
@@ -94,7 +94,7 @@ def translated(body: Body, request: Request, asked: RequestParts, source: Speaki
     wanted = _READERS[source.path](body)
     needed = sorted(name for name in _NEEDED & body.keys() if body[name] not in (None, False, [], ["text"]))
     if needed:
-        raise refused(needed[0], f"an upstream that speaks {target.speaks} has no such thing", "leave it out")
+        raise refused(needed[0], f"the protocol {target.speaks!r} of this upstream has no equivalent", "leave it out")
     left_out = [name for name, held in body.items() if held is not None and name not in wanted.known | _CARRIED]
     left_out += _unheard(request.messages)
     whole = _joined(request, wanted, asked)

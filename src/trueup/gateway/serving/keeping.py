@@ -68,7 +68,7 @@ class Keeper:
             self._metrics.count("trueup_pruned_total", n, what=what)
         if gone:
             found = ", ".join(f"{n:,} {what}" for what, n in sorted(gone.items()))
-            log.info("deleted what is past its retention, in %.1f s: %s", time.perf_counter() - began, found)
+            log.info("deleted rows past their retention in %.1f s: %s", time.perf_counter() - began, found)
 
     async def _run(self) -> None:
         tick = 0
@@ -91,7 +91,7 @@ class Keeper:
         try:
             await self.look()
         except Exception:  # this worker must still publish its gauges
-            log.exception("the store could not be looked at")
+            log.exception("the store could not be checked")
 
     async def _prune(self) -> None:
         try:
@@ -99,7 +99,7 @@ class Keeper:
         except StoreError as error:
             self._metrics.count("trueup_prune_failures_total")
             log.warning("the store could not be pruned: %s", error)
-        except Exception:  # it is tried again in an hour
+        except Exception:  # the next try is in an hour
             self._metrics.count("trueup_prune_failures_total")
             log.exception("the store could not be pruned")
 

@@ -51,7 +51,7 @@ def taken_over(running: Config, fresh: Config, *, quiet: bool = False) -> Config
     if fresh.meters and not running.store:
         raise NotUsable(["quota needs the store, and a store is opened on startup only; restart the gateway"])
     if names and not quiet:
-        log.warning("%s changed; restart the gateway for that", " and ".join(f"`{name}`" for name in names))
+        log.warning("%s changed; restart the gateway to apply that", " and ".join(f"`{name}`" for name in names))
     return replace(fresh, **kept)
 
 

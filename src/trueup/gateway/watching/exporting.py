@@ -114,7 +114,7 @@ def _wanted(variable: str) -> bool:
     said = os.environ.get(variable, "otlp").strip().lower()
     protocol = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf").strip().lower()
     if said not in ("otlp", _NONE, ""):
-        log.warning("%s=%s is not known here; otlp is used", variable, said[:50])
+        log.warning("%s=%s is not supported; using otlp", variable, said[:50])
     if protocol != "http/protobuf":
-        log.warning("OTEL_EXPORTER_OTLP_PROTOCOL=%s is not known here; http/protobuf is used", protocol[:50])
+        log.warning("OTEL_EXPORTER_OTLP_PROTOCOL=%s is not supported; using http/protobuf", protocol[:50])
     return said != _NONE

@@ -1,4 +1,4 @@
-"""Replaying: reads a reply as if it were still arriving, and returns what a program would know after so many
+"""Replaying: reads a reply as if it were still arriving, and returns what a program would know after a given number of
 characters.
 
 The characters so far are read in one piece. The partial value hardly depends on the chunks: near errors and escapes, a
