@@ -24,7 +24,7 @@ class Continued(msgspec.Struct, frozen=True, kw_only=True):
 
     result: Annotated[str, Meta(description="The id of an earlier result, to read the rest of it. Give no other arguments but `section` and `start`.")] = ""  # fmt: skip
     section: Annotated[str, Meta(description="Show only this section of the result.")] = ""
-    start: Annotated[int, Meta(description="Skip so many rows or characters of `section`.", ge=0)] = 0
+    start: Annotated[int, Meta(description="The number of rows or characters of `section` to skip.", ge=0)] = 0
 
 
 class Long(NamedTuple):

@@ -62,7 +62,7 @@ def new(
         return
     click.echo(key)
     where = "clients:" if role is None else "keys:` of `studio:"
-    click.echo(f"\nKeep it now: it is not shown again. For `{where}` in the gateway's file:\n")
+    click.echo(f"\nSave it now: it is not shown again. For `{where}` in the gateway's file:\n")
     click.echo(f"  - {{{', '.join(f'{what}: {json.dumps(value)}' for what, value in entry.items())}}}")
 
 

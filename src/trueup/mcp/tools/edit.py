@@ -27,7 +27,7 @@ class Editing(msgspec.Struct, frozen=True, kw_only=True):
     """A change to a contract file."""
 
     contract: Annotated[str, Meta(description="The name of the contract file.")]
-    hash: Annotated[str, Meta(description="The `hash` of the file as `lint` gave it. The edit is refused if the file has changed since.")]  # fmt: skip
+    hash: Annotated[str, Meta(description="The `hash` of the file, from `lint`. The edit is refused if the file has changed since.")]  # fmt: skip
     old: Annotated[str, Meta(description="A passage that the file contains exactly once. Give it with `new`.")] = ""
     new: Annotated[str, Meta(description="The passage that replaces `old`.")] = ""
     text: Annotated[str, Meta(description="The whole new text, instead of `old` and `new`.")] = ""

@@ -20,7 +20,7 @@ class Inferring(ReplySelection, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="The name of the new contract.")] = ""
     strictness: Annotated[Literal["loose", "standard", "tight"], Meta(description="How little evidence a constraint needs.")] = "standard"  # fmt: skip
     expect: Annotated[Literal["auto", "value", "text"], Meta(description="Whether replies are JSON values or text.")] = "auto"  # fmt: skip
-    reply_column: Annotated[str, Meta(description="The field of JSON lines that holds the reply.")] = ""
+    reply_column: Annotated[str, Meta(description="The field of JSON lines that contains the reply.")] = ""
     operation: Annotated[str, Meta(description="The operation of an OpenAPI file whose answer is drafted.")] = ""
 
 

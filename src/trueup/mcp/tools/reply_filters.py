@@ -14,7 +14,7 @@ Since = Annotated[str, Meta(description="From when: 90m, 24h, 7d, 2w, or a date 
 Until = Annotated[str, Meta(description="Until when, in the same forms.")]
 Model = Annotated[str, Meta(description="Only replies that this model gave.")]
 State = Annotated[str, Meta(description="Only replies in this state of the conversation.")]
-Limit = Annotated[int | None, Meta(description="Read at most so many replies.")]
+Limit = Annotated[int | None, Meta(description="The maximum number of replies to read.")]
 Sources = Annotated[
     list[str],
     Meta(
