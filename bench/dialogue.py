@@ -47,7 +47,7 @@ def table(data: Any) -> tuple[str, str, list[str], list[list[str]]]:
     rows += [[name, f"{seconds:.2f} s"] for name, seconds in data["large"].items()]
     rows.append(["compiling 100 patterns and 200 terms", f"{data['compiled'] * 1000:.0f} ms"])
     note = (
-        f"{data['characters']} characters of Spanish against 100 patterns and 200 terms, whatever their case and accents "
-        "(the rows of `re` know case alone). CPU time of one check."
+        f"{data['characters']} characters of Spanish against 100 patterns and 200 terms, ignoring case and accents "
+        "(the rows of `re` ignore only case). CPU time of one check."
     )
     return "Replies and states", note, ["check", "time"], rows

@@ -66,25 +66,25 @@ def test_the_section_is_checked_like_the_rest_of_the_file(tmp_path: Path) -> Non
         "the studio is at /studio: a route cannot be called 'studio'",
         "a client, or another entry of the studio, has the same key",
         "another key of the studio is called 'the reader'",
-        "role is one of reader, labeller, editor; got 'boss'",
+        "role must be one of reader, labeller, editor; got 'boss'",
         "this key has fewer than 20 characters",
         "name is missing",
         "key is missing",
         "an entry has a key or a hash of it, not both",
-        "hash is `sha256:` and 64 hexadecimal digits",
-        "tenant is the name of one",
-        "each of keys is a mapping",
+        "hash must be `sha256:` and 64 hexadecimal digits",
+        "tenant must be the name of one tenant",
+        "each of keys must be a mapping",
         "the key is in $NOT_SET_HERE, which is not set",
         "there is no folder 'none'",
         "there is no folder 'client.key'",
-        "a host is a name without a scheme and a port, such as studio.example.com; got 'http://studio'",
+        "a host must be a name without a scheme and a port, such as studio.example.com; got 'http://studio'",
         "got 'a:80'",
         "the secret has fewer than 20 characters",
         "unknown key 'colour'",
     ]:
         assert any(part in line for line in said), part
     assert "the studio needs keys" in faults(tmp_path, studio={})[0]
-    assert "studio is a mapping" in faults(tmp_path, studio="yes")[0]
+    assert "studio must be a mapping" in faults(tmp_path, studio="yes")[0]
 
 
 @pytest.mark.parametrize(

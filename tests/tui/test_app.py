@@ -190,7 +190,7 @@ def test_a_retry_that_would_do_nothing_says_why_and_does_not_ask(folder: Path) -
         await press(pilot, "enter", "t")
         assert isinstance(app.screen, RunScreen)
         (note,) = app._notifications
-        assert note.message.startswith("nothing to retry. 1 unit had all 3 attempts")
+        assert note.message.startswith("nothing to retry. 1 unit used all 3 attempts")
 
     drive(app, steps)
 
@@ -201,7 +201,7 @@ def test_pausing_a_run_that_is_not_running_is_reported(folder: Path) -> None:
     async def steps(pilot: Any) -> None:
         await pilot.press("enter", "p")
         await settled(pilot, lambda: len(app._notifications) > 0)
-        assert any("nobody is running it" in note.message for note in app._notifications)
+        assert any("no process is running it" in note.message for note in app._notifications)
 
     drive(app, steps)
 

@@ -279,7 +279,7 @@ class Limits(msgspec.Struct, frozen=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if not (value > 0 or (name in ("stop_seconds", "retry_budget") and value == 0)):
-                raise ValueError(f"{name} is a number above 0; got {value!r}")
+                raise ValueError(f"{name} must be a number above 0; got {value!r}")
 
 
 class Logs(msgspec.Struct, frozen=True):

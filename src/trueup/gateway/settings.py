@@ -247,7 +247,7 @@ class SettingsReader:
         part = {name: value for name, value in self.mapping(data, path, known).items() if name in known}
         models = part.get("models")
         if isinstance(models, list) and not all(isinstance(model, str) and model for model in models):
-            self.say("N006", (*path, "models"), "models is a list of names")
+            self.say("N006", (*path, "models"), "models must be a list of names")
             return POLICY
         try:
             if "prices" in part:
@@ -265,7 +265,7 @@ class SettingsReader:
 
     def mapping(self, data: Any, path: Parts, known: tuple[str, ...] | None) -> dict[str, Any]:
         if not isinstance(data, dict):
-            self.say("N006", path, f"{_called(path)} is a mapping of names to values")
+            self.say("N006", path, f"{_called(path)} must be a mapping of names to values")
             return {}
         for name in data:
             if known is not None and name not in known:
@@ -276,7 +276,7 @@ class SettingsReader:
         if data is None:
             return []
         if not isinstance(data, list | tuple):
-            self.say("N006", path, f"{path[-1]} is a list")
+            self.say("N006", path, f"{path[-1]} must be a list")
             return []
         return list(data)
 
@@ -312,14 +312,14 @@ class SettingsReader:
 
     def whole(self, data: Any, path: Parts, most: int) -> int:
         if type(data) is not int or not 1 <= data <= most:
-            self.say("N006", path, f"{path[-1]} is a whole number, from 1 to {most}")
+            self.say("N006", path, f"{path[-1]} must be a whole number, from 1 to {most}")
             return 1
         return data
 
     def word(self, data: Any, path: Parts, known: tuple[str, ...]) -> str:
         if data not in known:
             near = nearest(data, known) if isinstance(data, str) else None
-            said = f"{_called(path)} is one of {', '.join(known)}; got {data!r}"
+            said = f"{_called(path)} must be one of {', '.join(known)}; got {data!r}"
             self.say("N006", path, said, f"Did you mean {near!r}?" if near else "")
             return known[0]
         return str(data)
@@ -354,14 +354,14 @@ class SettingsReader:
         """Whether contexts are stored, or how many bytes of each."""
         if isinstance(data, int) and 0 <= data <= MOST_CONTEXT:
             return data
-        said = f"keep_context is true, false or a number of bytes up to {MOST_CONTEXT:,}; got {data!r}"
+        said = f"keep_context must be true, false or a number of bytes up to {MOST_CONTEXT:,}; got {data!r}"
         self.say("N006", path, said, "Give `keep_context: true` to store up to 32 KB of each context.")
         return False
 
     def listen(self, data: Any) -> tuple[str, int]:
         host, _, port = str(data).rpartition(":")
         if not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-            self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
+            self.say("N006", ("listen",), f"listen must be an address and a port, such as 127.0.0.1:8080; got {data!r}")
             return "127.0.0.1", 8080
         return host.strip("[]") or "127.0.0.1", int(port)
 
@@ -378,7 +378,7 @@ def _wrong(name: str, value: Any, hint: Any, kind: Any) -> str:
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError:
-        return f"{name} is {_described(hint)}; got {value!r}"
+        return f"{name} must be {_described(hint)}; got {value!r}"
     try:
         msgspec.convert({name: value}, kind)
     except ValueError as error:

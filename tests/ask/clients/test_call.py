@@ -92,7 +92,7 @@ def test_an_object_that_is_not_a_client_is_refused_with_advice() -> None:
 
 @pytest.mark.parametrize("messages", [[], b"x", 5])
 def test_invalid_messages_are_refused(messages: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match="messages is"):
+    with pytest.raises((ValueError, TypeError), match=r"messages (is empty|must be)"):
         CONTRACT.ask(lambda messages: GOOD, messages)
 
 

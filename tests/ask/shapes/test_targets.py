@@ -189,9 +189,9 @@ REFUSED = {
     "gemini-url": (as_gemini, URL, r"messages\[0\]\.content\[1\]: Gemini needs the media type of .*; give media_type"),
     "bedrock-url": (as_bedrock, URL, r"messages\[0\]\.content\[1\]: Bedrock does not fetch .*; give the bytes"),
     "ollama-url": (as_ollama, URL, r"Ollama does not fetch .*; give the bytes or a path"),
-    "ollama-pdf": (as_ollama, PAPER, r"messages\[0\]\.content\[1\]: Ollama does not take <File a\.pdf application/pdf"),
-    "cohere-pdf": (as_cohere, PAPER, r"Cohere does not take <File a\.pdf application/pdf"),
-    "anthropic-sound": (as_anthropic, SOUND, r"Anthropic does not take <File audio/mpeg 4 bytes>; give an image"),
+    "ollama-pdf": (as_ollama, PAPER, r"messages\[0\]\.content\[1\]: Ollama does not accept <File a\.pdf application/pdf"),
+    "cohere-pdf": (as_cohere, PAPER, r"Cohere does not accept <File a\.pdf application/pdf"),
+    "anthropic-sound": (as_anthropic, SOUND, r"Anthropic does not accept <File audio/mpeg 4 bytes>; give an image"),
     "anthropic-uploaded": (as_anthropic, UPLOADED, r"messages\[0\]\.content\[0\]: it refers to a file that was uploaded"),
     "gemini-result": (
         as_gemini, [{"role": "tool", "tool_call_id": "c9", "content": "4"}], r"the name of the function for this result",

@@ -34,7 +34,7 @@ def test_a_file_with_faults_is_refused_line_by_line(run: Run, tmp_path: Path) ->
     done = run("serve", "gateway.yaml")
     assert done.code == 2
     assert done.err.splitlines() == [
-        "gateway.yaml:3:20: N006 url is an address that starts with http:// or https://; got 'nowhere'",
+        "gateway.yaml:3:20: N006 url must be an address that starts with http:// or https://; got 'nowhere'",
         "gateway.yaml:3:36: N006 the key is in $MAIN_KEY, which is not set. Set it in the environment.",
     ]
     assert run("serve", "none.yaml").code == 2

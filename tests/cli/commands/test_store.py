@@ -70,7 +70,7 @@ def test_a_user_is_counted_first_and_then_erased(run: Run, filled: Path) -> None
         ]
         store.quota.reserve("acme", "under way")
     done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--sums", "--yes")
-    assert (done.code, done.err) == (1, "1 requests are under way; run it again in five minutes\n")
+    assert (done.code, done.err) == (1, "1 requests are in progress; run it again in five minutes\n")
     done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--user", "ada", "--sums")
     assert (done.code, "--sums is for a whole tenant" in done.err) == (2, True)
 

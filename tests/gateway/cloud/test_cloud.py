@@ -417,7 +417,7 @@ upstreams:
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("auth: azurre", "auth is one of azure, bedrock, vertex"), ("auth: azure", "azure needs a key or a token"),
+        ("auth: azurre", "auth must be one of azure, bedrock, vertex"), ("auth: azure", "azure needs a key or a token"),
         ("auth: azure, key: k, protocol: anthropic", "azure does not support Anthropic's protocol"),
         ("auth: {kind: azure, regions: x}, key: k", "unknown key 'regions'"),
         ("auth: {kind: azure, token: {command: [no-such-command-here]}}", "the command 'no-such-command-here' is not found"),
@@ -426,7 +426,7 @@ upstreams:
         ("auth: {kind: bedrock, region: x}", "bedrock needs credentials"), ("auth: bedrock, key: k", "region is missing"),
         ("auth: {kind: vertex, region: x, token: {metadata: true}}", "project is missing"),
         ("auth: {kind: vertex, region: x, project: p}", "vertex needs a token"),
-        ("auth: {kind: vertex, region: x, project: p, token: {file: t, seconds: 0}}", "seconds is a number above 0"),
+        ("auth: {kind: vertex, region: x, project: p, token: {file: t, seconds: 0}}", "seconds must be a number above 0"),
     ],
 )  # fmt: skip
 def test_missing_settings_are_reported_before_the_start(tmp_path: Path, part: str, said: str) -> None:

@@ -31,7 +31,7 @@ def pause(run: str, wait: float) -> int:
         status = RunDir.look(path).state.status
     name = safe_line(str(path))
     if not stopped:
-        write(f"{name} is asked to pause, and still under way\n")
+        write(f"{name} was asked to pause and is still running\n")
         return 1
     ended = status in {"done", "failed"}
     write(f"{name} has already ended: {status}\n" if ended else f"{name} is paused; `trueup run {name}` resumes it\n")

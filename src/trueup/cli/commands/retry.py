@@ -68,17 +68,17 @@ def retry(
         write(f"{count(found.units, 'unit')} to retry in {', '.join(found.chunks)}\n")
     if found.exhausted:
         write(
-            f"{count(found.exhausted, 'unit')} had all {found.limit} attempts; --attempts {found.limit + 2} gives more\n"
+            f"{count(found.exhausted, 'unit')} used all {found.limit} attempts; --attempts {found.limit + 2} allows more\n"
         )
     if found.kept:
-        write(f"{count(found.kept, 'unit')} failed in a way that asking again does not help\n")
+        write(f"{count(found.kept, 'unit')} failed in a way that asking again cannot fix\n")
     if not found.units:
         wanted = safe_line(" ".join([*(f"--code {code}" for code in codes), *(f"--path {place}" for place in paths)]))
         no_match = wanted and not (found.exhausted or found.kept)
         write(f"nothing to retry: no failure matches {wanted}\n" if no_match else "nothing to retry\n")
         return 1 if found.exhausted or found.kept else 0
     if not start:
-        write(f"`trueup run {safe_line(str(path))}` asks about them\n")
+        write(f"`trueup run {safe_line(str(path))}` asks for their replies again\n")
         return 0
     with told():
         watcher = Watcher(quiet=False)

@@ -121,7 +121,7 @@ def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> 
         for line in _counts(erased.rows):
             click.echo(line)
     if erased.left:
-        click.echo(f"{erased.left:,} requests are under way; run it again in five minutes", err=True)
+        click.echo(f"{erased.left:,} requests are in progress; run it again in five minutes", err=True)
     if erased.rows and not yes:
         click.echo("nothing was deleted; add --yes", err=True)
     return 1 if erased.left and yes else 0

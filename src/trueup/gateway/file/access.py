@@ -108,6 +108,6 @@ def _source(desk: "SettingsReader", data: Any, path: Parts) -> TokenSource | Non
         )
     seconds = part.get("seconds", 300)
     if type(seconds) not in (int, float) or seconds <= 0:
-        desk.say("N006", (*path, "seconds"), f"seconds is a number above 0; got {seconds!r}")
+        desk.say("N006", (*path, "seconds"), f"seconds must be a number above 0; got {seconds!r}")
         seconds = 300
     return TokenSource(command, str(desk.folder / file) if file else "", metadata, float(seconds))

@@ -36,7 +36,7 @@ def read_url(desk: "SettingsReader", data: Any, path: Parts) -> str:
     parts = _parts(given)
     if parts is None:
         shown = given.rpartition("@")[2]
-        desk.say("N006", path, f"url is an address that starts with http:// or https://; got {shown!r}")
+        desk.say("N006", path, f"url must be an address that starts with http:// or https://; got {shown!r}")
         return ""
     base = parts._replace(path=_base(parts.path), query="", fragment="")
     if _ENDPOINT.search(parts.path.rstrip("/")):

@@ -98,7 +98,7 @@ def _list(desk: "SettingsReader", part: dict[str, Any], here: Parts, name: str) 
     """A list of names, or a single name. An empty list is a fault: it could be taken for all names."""
     given = part.get(name)
     if name in part and not given:
-        desk.say("N006", (*here, name), f"{name} is a list of names", "Leave it out to allow all of them.")
+        desk.say("N006", (*here, name), f"{name} must be a list of names", "Leave it out to allow all of them.")
     return [given] if isinstance(given, str) else desk.items(given or None, (*here, name))
 
 
@@ -111,7 +111,7 @@ def _keys(desk: "SettingsReader", part: dict[str, Any], here: Parts) -> list[tup
             desk.say("N006", (*here, name), f"an entry with `keys` cannot also have `{name}`", "Put it into `keys`.")
     listed = desk.items(part["keys"], (*here, "keys"))
     if not listed:
-        desk.say("N006", (*here, "keys"), "keys is a list of keys or hashes", "Give `keys: [{hash: sha256:…}]`.")
+        desk.say("N006", (*here, "keys"), "keys must be a list of keys or hashes", "Give `keys: [{hash: sha256:…}]`.")
     return [((*here, "keys", at), desk.mapping(each, (*here, "keys", at), _ONE)) for at, each in enumerate(listed)]
 
 
@@ -124,7 +124,7 @@ def _caller(desk: "SettingsReader", key: dict[str, Any], here: Parts, shared: di
     elif "key" in key and key["key"] == "":
         desk.say("N006", (*here, "key"), "key is missing")
     if "hash" in key and not is_hash(hashed):
-        said = "hash is `sha256:` and 64 hexadecimal digits, as `trueup keys new` and `trueup keys hash` print it"
+        said = "hash must be `sha256:` and 64 hexadecimal digits, as `trueup keys new` and `trueup keys hash` print it"
         desk.say("N006", (*here, "hash"), said)
     name = desk.text(key.get("name", ""), (*here, "name")) or shared["name"]
     expires = read_expires(desk, key.get("expires"), (*here, "expires"), name)
@@ -138,7 +138,7 @@ def read_expires(desk: "SettingsReader", data: Any, path: Parts, name: str) -> f
     try:
         moment = datetime.fromisoformat(desk.text(data, path, needed=True))
     except ValueError:
-        desk.say("N006", path, f"expires is a day or a moment, such as 2027-01-31; got {data!r}")
+        desk.say("N006", path, f"expires must be a day or a moment, such as 2027-01-31; got {data!r}")
         return None
     until = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     left = until - now()
@@ -165,7 +165,7 @@ def _limits(desk: "SettingsReader", data: Any, path: Parts) -> tuple[tuple[Allow
         for text in given if isinstance(given, list) else [given]:
             allowance = _allowance(unit, text)
             if allowance is None:
-                said = f"{unit} is an amount and a period, such as `1000 per day` (or hour, month) or `1000 in total`; got {text!r}"
+                said = f"{unit} must be an amount and a period, such as `1000 per day` (or hour, month) or `1000 in total`; got {text!r}"
                 desk.say("N006", (*path, unit), said)
             else:
                 found.append(allowance)

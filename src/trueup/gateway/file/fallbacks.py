@@ -36,6 +36,6 @@ def read_share(desk: "SettingsReader", data: Any, path: Parts) -> float | None:
     if data is None:
         return None
     if type(data) not in (int, float) or not 0 < data < 1:
-        desk.say("N006", path, f"share is a number above 0 and below 1; got {data!r}")
+        desk.say("N006", path, f"share must be a number above 0 and below 1; got {data!r}")
         return None
     return float(data)

@@ -89,12 +89,15 @@ def _key(desk: "SettingsReader", part: dict[str, Any], here: Parts) -> StudioKey
             "`trueup keys new` makes one.",
         )
     if "hash" in part and not is_hash(hashed):
-        said = "hash is `sha256:` and 64 hexadecimal digits, as `trueup keys new` and `trueup keys hash` print it"
+        said = "hash must be `sha256:` and 64 hexadecimal digits, as `trueup keys new` and `trueup keys hash` print it"
         desk.say("N006", (*here, "hash"), said)
     tenant = desk.text(part["tenant"], (*here, "tenant"), needed=True) if "tenant" in part else ""
     if tenant == ANY:
         desk.say(
-            "N006", (*here, "tenant"), "tenant is the name of one", "Leave it out for a key that sees all tenants."
+            "N006",
+            (*here, "tenant"),
+            "tenant must be the name of one tenant",
+            "Leave it out for a key that sees all tenants.",
         )
     expires = read_expires(desk, part.get("expires"), (*here, "expires"), name)
     return StudioKey(name, role, plain, hashed, tenant, expires)  # type: ignore[arg-type]  # one of the roles
@@ -117,7 +120,7 @@ def _hosts(desk: "SettingsReader", data: Any, path: Parts) -> tuple[str, ...]:
     for at, each in enumerate(desk.items(data, path)):
         name = desk.text(each, (*path, at), needed=True).lower()
         if name and not _HOST.fullmatch(name):
-            said = f"a host is a name without a scheme and a port, such as studio.example.com; got {name!r}"
+            said = f"a host must be a name without a scheme and a port, such as studio.example.com; got {name!r}"
             desk.say("N006", (*path, at), said)
         elif name:
             found[name] = None

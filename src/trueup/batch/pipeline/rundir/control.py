@@ -18,7 +18,7 @@ class NotRunning(ValueError):
 def pause(path: Path, wait: float = 0.0) -> bool:
     """Ask the owner of a run to stop after its unfinished calls. Returns whether it has stopped, if asked to wait."""
     if not is_held(path):
-        raise NotRunning(f"{path}: nobody is running it")
+        raise NotRunning(f"{path}: no process is running it")
     (path / PAUSE).touch()
     return _released(path, wait)
 
@@ -26,10 +26,10 @@ def pause(path: Path, wait: float = 0.0) -> bool:
 def kill(path: Path, grace: float = _GRACE) -> str:
     """End the process that runs it: politely, then by force. Returns how it ended."""
     if not is_held(path):
-        raise NotRunning(f"{path}: nobody is running it")
+        raise NotRunning(f"{path}: no process is running it")
     owner = read_owner(path)
     if owner is None or (owner.born and born(owner.pid) != owner.born):
-        raise NotRunning(f"{path}: it is held by a process of another machine or container; end it there")
+        raise NotRunning(f"{path}: a process on another machine or in another container is running it; end it there")
     try:
         os.kill(owner.pid, signal.SIGTERM)
         if _released(path, grace):
