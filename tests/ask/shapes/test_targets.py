@@ -218,7 +218,7 @@ def test_a_part_that_a_provider_cannot_take_raises_before_anything_is_sent(case:
 
 def test_invalid_messages_raise_before_anything_is_sent() -> None:
     with ScriptedServer([Say("never")]) as server:
-        with pytest.raises(MessageError, match="Ollama does not take"):
+        with pytest.raises(MessageError, match="Ollama does not accept"):
             run("ollama", server, Contract(), PAPER)
         assert server.requests == []
 
@@ -369,5 +369,5 @@ def test_the_next_rung_is_asked_if_one_cannot_take_the_messages(streamed: bool) 
     assert (answer.text, answer.model) == ("Read.", "b")
     failure = answer.attempts[0].failure
     assert failure is not None
-    assert "Ollama does not take" in failure.reason
+    assert "Ollama does not accept" in failure.reason
     assert len(server.requests) == 1
