@@ -273,7 +273,7 @@ def test_memory_is_bounded() -> None:
     assert len(cache) == 3
     assert cache.get("8") == b"x"
     for most in (0, True, 1.5):
-        with pytest.raises(ValueError, match="most is a whole number"):
+        with pytest.raises(ValueError, match="most must be a whole number"):
             MemoryCache(most)  # type: ignore[arg-type]
 
 

@@ -13,18 +13,18 @@ from trueup import Contract, Policy, Price
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"repairs": -1}, "repairs is a whole number, 0 or more; got -1"),
-        ({"retries": True}, "retries is a whole number"),
-        ({"attempts": 0}, "attempts is a whole number, 1 or more"),
-        ({"deadline": 0}, "deadline is a number above 0"),
-        ({"backoff": float("inf")}, "backoff is a number above 0"),
-        ({"timeout": float("nan")}, "timeout is a number above 0"),
-        ({"modes": ("xml",)}, "modes are one or more of json_schema, json_object, tool, text"),
-        ({"modes": ()}, "modes are one or more of"),
-        ({"models": "gpt"}, "models is a tuple of names"),
-        ({"repair": "half"}, "repair is one of whole, fields"),
-        ({"otherwise": "raise"}, "otherwise is one of degraded, failed"),
-        ({"prices": {"m": (1, 2)}}, r"the price of 'm' is a Price\(input, output\)"),
+        ({"repairs": -1}, "repairs must be a whole number, 0 or more; got -1"),
+        ({"retries": True}, "retries must be a whole number"),
+        ({"attempts": 0}, "attempts must be a whole number, 1 or more"),
+        ({"deadline": 0}, "deadline must be a number above 0"),
+        ({"backoff": float("inf")}, "backoff must be a number above 0"),
+        ({"timeout": float("nan")}, "timeout must be a number above 0"),
+        ({"modes": ("xml",)}, "modes must be one or more of json_schema, json_object, tool, text"),
+        ({"modes": ()}, "modes must be one or more of"),
+        ({"models": "gpt"}, "models must be a tuple of names"),
+        ({"repair": "half"}, "repair must be one of whole, fields"),
+        ({"otherwise": "raise"}, "otherwise must be one of degraded, failed"),
+        ({"prices": {"m": (1, 2)}}, r"the price of 'm' must be a Price\(input, output\)"),
         ({"money": 1.0, "models": ("m",)}, "the price of 'm' is not known"),
     ],
 )
@@ -58,7 +58,7 @@ def test_the_options_of_a_policy_can_be_inspected() -> None:
 
 def test_an_object_that_is_not_a_policy_is_refused_before_anything_is_asked() -> None:
     asked: list[Any] = []
-    with pytest.raises(TypeError, match=r"policy is a Policy\(…\), such as Policy\(repairs=1\); got dict"):
+    with pytest.raises(TypeError, match=r"policy must be a Policy\(…\), such as Policy\(repairs=1\); got dict"):
         Contract(True).ask(asked.append, "Who?", {"repairs": 1})  # type: ignore[arg-type]
     assert not asked
 

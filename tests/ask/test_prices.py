@@ -98,7 +98,7 @@ def test_uncounted_usage_has_no_cost(usage: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("wrong", [{"input": -1}, {"output": float("nan")}, {"cached": "0.1"}, {"cache_write": True}])
 def test_a_price_is_a_number(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="is a price per million tokens, 0 or more"):
+    with pytest.raises(ValueError, match="must be a price per million tokens, 0 or more"):
         Price(**{"input": 1.0, "output": 2.0, **wrong})
 
 

@@ -62,14 +62,14 @@ def test_the_line_shows_the_current_step_and_is_safe_to_print() -> None:
     assert out.getvalue().splitlines() == [
         "trueup: waiting 2.5 s: rate limited (retry 1)",
         "trueup: repairing the reply, 1 of 2: the reply is not valid",
-        "trueup: mode json_schema will not do, trying json_object",
+        "trueup: mode json_schema was rejected, trying json_object",
         "trueup: repairing the reply, 2 of 2: the reply is prose",
     ]
-    assert said(FellBack(reason="repairs")) == "giving the configured reply: repairs"
+    assert said(FellBack(reason="repairs")) == "returning the configured reply: repairs"
     evil = SteppedDown(what="model", before="a\x1b[2J[red]", after="b\n")
     out = io.StringIO()
     Progress(out)(evil)
-    assert out.getvalue() == "trueup: model a\\u001b[2J[red] will not do, trying b\\n\n"
+    assert out.getvalue() == "trueup: model a\\u001b[2J[red] was rejected, trying b\\n\n"
 
 
 def test_on_a_terminal_one_line_is_redrawn_and_removed() -> None:

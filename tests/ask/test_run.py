@@ -420,9 +420,9 @@ def test_an_exception_in_a_hook_ends_the_run() -> None:
         SALON.run(Model(model), "Go.", on_call=refuse)
     with pytest.raises(PermissionError):
         asyncio.run(SALON.arun(Model(model), "Go.", on_call=refuse))
-    with pytest.raises(TypeError, match="on_call returns None, False, a reason or a ToolCall; got int"):
+    with pytest.raises(TypeError, match="on_call must return None, False, a reason or a ToolCall; got int"):
         SALON.run(Model(model), "Go.", on_call=lambda _: 5)  # type: ignore[arg-type,return-value]
-    with pytest.raises(TypeError, match="on_call is a function"):
+    with pytest.raises(TypeError, match="on_call must be a function"):
         SALON.run(Model(model), "Go.", on_call="no")  # type: ignore[arg-type]
 
 
@@ -684,9 +684,9 @@ def test_a_run_is_written_as_json_and_shown_on_a_line() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"turns": 0}, "turns is a whole number, 1 or more; got 0"),
-        ({"errors": "all"}, "errors is one of type, text; got 'all'"),
-        ({"max_result": "x"}, "max_result is a whole number"),
+        ({"turns": 0}, "turns must be a whole number, 1 or more; got 0"),
+        ({"errors": "all"}, "errors must be one of type, text; got 'all'"),
+        ({"max_result": "x"}, "max_result must be a whole number"),
     ],
 )
 def test_options_that_are_invalid(options: Any, message: str) -> None:

@@ -178,8 +178,8 @@ async def _awaited(messages: Any) -> str:
         ([(Played("x", []), "m")], Policy(models=("n",)), ValueError, r"name them in the rungs, as in Rung"),
         ((Played("x", []), Played("y", [])), None, TypeError, "A tuple is one rung: give a list"),
         ([(Played("x", []), "m", "text", 1, 2)], None, TypeError, "got 5 parts"),
-        ([(Played("x", []), "m", "text", 0)], None, ValueError, "the share of a rung is a number above 0"),
-        ([(Played("x", []), "m", "prose")], None, ValueError, "the mode of a rung is one of json_schema"),
+        ([(Played("x", []), "m", "text", 0)], None, ValueError, "the share of a rung must be a number above 0"),
+        ([(Played("x", []), "m", "prose")], None, ValueError, "the mode of a rung must be one of json_schema"),
         (
             [Rung(lambda messages: "", "m", "json_schema")],
             None,
@@ -342,7 +342,7 @@ def test_a_breaker_opens_is_tried_again_and_closes() -> None:
         ("open", "one", 3), ("half-open", "one", 3), ("open", "one", 4), ("half-open", "one", 4), ("closed", "one", 0),
     ]  # fmt: skip
     assert [said(event) for event in log.of(BreakerChanged)][:2] == [
-        "one has failed 3 times in a row: others are asked for a while",
+        "one has failed 3 times in a row: asking others for a while",
         "trying one again",
     ]
 
@@ -458,6 +458,6 @@ def test_a_bug_of_the_callers_on_a_rung_is_raised() -> None:
 def test_a_history_that_is_not_a_list_is_refused_before_the_first_call() -> None:
     one = Played("one", [GOOD])
     for history in (5, "x", {"role": "user"}):
-        with pytest.raises(TypeError, match="history is a list of the messages"):
+        with pytest.raises(TypeError, match="history must be a list of the messages"):
             run(one, context={"history": history})
     assert one.calls == 0

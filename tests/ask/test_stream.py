@@ -324,7 +324,7 @@ def test_the_answer_is_available_only_at_the_end() -> None:
         with pytest.raises(RuntimeError, match="not been read"):
             _ = asked.answer
     assert list(asked) == []
-    with pytest.raises(ValueError, match="hold is"):
+    with pytest.raises(ValueError, match="hold must be"):
         AskStream(TEXT, Streamer([""]), "Hi", hold="never")
 
 

@@ -213,7 +213,7 @@ def test_the_same_command_is_already_done_and_a_different_one_is_refused(tmp_pat
 def test_deleted_results_are_not_reported_as_present(tmp_path: Path, name: str) -> None:
     ran = run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / name).unlink()
-    with pytest.raises(SiftRefused, match=f"{name} is gone since; use --fresh"):
+    with pytest.raises(SiftRefused, match=f"{name} is missing; use --fresh"):
         run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
     again = run_files(tmp_path, [str(tmp_path / "lines.jsonl")], fresh=True)
     assert (again.valid, again.failed) == (ran.valid, ran.failed)
@@ -223,14 +223,14 @@ def test_deleted_results_are_not_reported_as_present(tmp_path: Path, name: str) 
 def test_a_damaged_summary_is_reported(tmp_path: Path, damage: bytes) -> None:
     run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / "summary.json").write_bytes(damage)
-    with pytest.raises(SiftRefused, match=r"summary\.json is damaged since; use --fresh"):
+    with pytest.raises(SiftRefused, match=r"summary\.json is damaged; use --fresh"):
         run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
 
 
 def test_foreign_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "validated.jsonl").write_text("mine")
-    with pytest.raises(SiftRefused, match=r"validated\.jsonl is there"):
+    with pytest.raises(SiftRefused, match=r"this sift did not write the validated\.jsonl in it"):
         run(tmp_path, [unit("a")])
     assert (tmp_path / "out" / "validated.jsonl").read_text() == "mine"
 
@@ -374,7 +374,7 @@ def test_an_incomplete_part_is_never_read(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="gone"):
         write_part(tmp_path, 7, pieces())
-    with pytest.raises(EngineFailed, match="not whole"):
+    with pytest.raises(EngineFailed, match="is incomplete"):
         write_part(tmp_path, 8, [b"no foot"])
     assert [path.name for path in tmp_path.iterdir()] == ["00000008.part"]
     assert read_part(tmp_path / "00000008.part") is None

@@ -100,7 +100,7 @@ def test_an_unreadable_history_is_ignored() -> None:
 
 @pytest.mark.parametrize("history", ["ping", 5, {"role": "user"}])
 def test_a_history_that_is_not_a_list_is_a_misuse(history: Any) -> None:
-    with pytest.raises(TypeError, match="history is a list of the messages before the reply"):
+    with pytest.raises(TypeError, match="history must be a list of the messages before the reply"):
         DIAGNOSIS.check(calls(STEPS[0]), context={"history": history})
 
 

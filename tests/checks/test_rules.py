@@ -185,7 +185,7 @@ def test_any_record_is_judged_and_none_is_changed(record: dict[str, Any]) -> Non
 
 
 BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
-    ("hp > 0", [((), "rules are a list")]),
+    ("hp > 0", [((), "rules must be a list")]),
     ({"requird": ["a"]}, [(("requird",), "unknown key 'requird'")]),
     ({"required": "a"}, [(("required",), "list of field names")]),
     ({"required": [1]}, [(("required", 0), "text")]),
@@ -199,7 +199,7 @@ BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
     ({"enums": {"a": [{}]}}, [(("enums", "a"), "texts")]),
     ({"rules": {}}, []),
     ({"rules": "x"}, [(("rules",), "a list")]),
-    ([3], [(("rules", 0), "a rule is a mapping")]),
+    ([3], [(("rules", 0), "a rule must be a mapping")]),
     ([{"name": "x"}], [(("rules", 0), "has an expr")]),
     ([{"expr": True}], [(("rules", 0, "expr"), "text"), (("rules", 0, "name"), "text")]),
     ([{"expr": "1 +"}], [(("rules", 0, "expr"), "not a valid expression")]),

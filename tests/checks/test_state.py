@@ -378,7 +378,7 @@ SLIPS: list[tuple[Any, str, str]] = [
         "did you mean 'stylists'",
     ),
     ({"S": {"forbid": [{"why": "x"}]}}, "states.S.forbid[0]", "a group, terms or patterns"),
-    ({"S": {"forbid": [{"terms": ["Ana", ""]}]}}, "states.S.forbid[0].terms[1]", "text is needed"),
+    ({"S": {"forbid": [{"terms": ["Ana", ""]}]}}, "states.S.forbid[0].terms[1]", "expected a text"),
     ({"S": {"forbid": [{"terms": ["\u200b"]}]}}, "states.S.forbid[0].terms[0]", "visible"),
     ({"S": {"forbid": [{"patterns": ["a", "(b"]}]}}, "states.S.forbid[0].patterns[1]", "cannot be used"),
     ({"S": {"forbid": [{"term": "a", "level": "fatal"}]}}, "states.S.forbid[0].level", "error or warning"),

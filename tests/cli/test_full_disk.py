@@ -51,7 +51,7 @@ def assert_limited(ran: Ran, *words: str) -> None:
     """The same without the right to mount a disk: the size of files is limited."""
     told = ran.out + ran.err
     assert ran.code == 3, ran
-    assert told.count("could not be written: it would grow over the limit on the size of files") == 1, ran
+    assert told.count("could not be written: it would exceed the file size limit") == 1, ran
     assert "ree some space" in told
     assert "Traceback" not in told
     for word in words:

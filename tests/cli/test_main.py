@@ -50,6 +50,17 @@ def test_a_mistyped_command_gets_a_suggestion(run: Run) -> None:
     assert "did you mean 'check'" in done.err.lower()
 
 
+def test_an_unknown_command_without_a_similar_one_points_to_the_list(run: Run) -> None:
+    done = run("zzz")
+    assert (done.code, "trueup: unknown command 'zzz'. `trueup --help` lists them all." in done.err) == (2, True)
+
+
+def test_a_value_that_is_not_a_number_is_reported_without_names_of_types(run: Run) -> None:
+    assert "Invalid value for '--max-depth': 'x' is not a whole number." in run("check", "--max-depth", "x").err
+    assert "Invalid value for '--max-depth': '1.5' is not a whole number." in run("check", "--max-depth", "1.5").err
+    assert "is not a number." in run("pause", "r", "--wait", "soon").err
+
+
 def test_without_a_command_it_shows_help(run: Run) -> None:
     done = run()
     assert (done.code, done.out) == (2, "")

@@ -232,7 +232,7 @@ def test_maps_and_tuples_are_kept_for_providers_that_accept_them() -> None:
 
 @pytest.mark.parametrize("provider", ["", "opnai", "OpenAI GPT", None])
 def test_an_unknown_provider_is_reported_with_the_known_ones(provider: Any) -> None:
-    with pytest.raises(ValueError, match=r"provider is one of anthropic, azure, .*openai") as raised:
+    with pytest.raises(ValueError, match=r"provider must be one of anthropic, azure, .*openai") as raised:
         Contract(PERSON).strict_schema(provider)
     if provider == "opnai":
         assert "did you mean 'openai'?" in str(raised.value)

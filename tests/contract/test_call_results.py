@@ -172,9 +172,9 @@ def test_the_text_of_an_exception_is_sent_on_request() -> None:
     verdict = Contract(tools=[boom]).check(reply(("boom", {"x": 1})))
     assert asyncio.run(aexecute(verdict, [boom])).messages[0]["content"] == "The tool 'boom' failed (ValueError)."
     assert asyncio.run(aexecute(verdict, [boom], errors="text")).messages[0]["content"] == "ValueError: boom"
-    with pytest.raises(ValueError, match="errors is one of type, text; got 'all'"):
+    with pytest.raises(ValueError, match="errors must be one of type, text; got 'all'"):
         execute(verdict, [boom], errors="all")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="errors is one of type, text; got 'all'"):
+    with pytest.raises(ValueError, match="errors must be one of type, text; got 'all'"):
         asyncio.run(aexecute(verdict, [boom], errors="all"))  # type: ignore[arg-type]
 
 

@@ -146,7 +146,7 @@ def test_a_code_belongs_to_one_check() -> None:
     check("TST010", "one", "One, made again.")
     with pytest.raises(ValueError, match="taken by the check 'one'"):
         check("TST010", "two", "Two.")
-    with pytest.raises(ValueError, match="level is error or warning"):
+    with pytest.raises(ValueError, match="level must be error or warning"):
         check("TST011", "x", "X.", level="info")  # type: ignore[arg-type]
     assert OWN["TST010"].name == "one"
 
@@ -302,9 +302,9 @@ def test_a_plain_function_is_taken_in_code() -> None:
     assert found.name == "zzz001"
     (found,) = Contract(True, checks=[lambda verdict, context: ["a text"]]).check("{}").findings
     assert (found.code, found.message, found.data) == ("B008", "a text", {"check": "<lambda>"})
-    with pytest.raises(TypeError, match="checks is a list"):
+    with pytest.raises(TypeError, match="checks must be a list"):
         Contract(True, checks="polite")
-    with pytest.raises(TypeError, match="a check is a name"):
+    with pytest.raises(TypeError, match="a check must be a name"):
         Contract(True, checks=[5])
 
 

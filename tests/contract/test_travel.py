@@ -54,5 +54,5 @@ def test_a_contract_that_cannot_travel_says_so() -> None:
 
     spec = spec_of(Contract(tools=[lambda day: day]))
     assert not spec.travels
-    with pytest.raises(BadContract, match="cannot travel to another process"):
+    with pytest.raises(BadContract, match="cannot be sent to another process"):
         spec.portable()

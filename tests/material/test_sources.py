@@ -270,7 +270,7 @@ def test_labels_name_their_decision(tmp_path: Path) -> None:
     )
     assert [label.decided for labels in read_labels([file]).values() for label in labels] == ["accepted", ""]
     file.write_text('{"verdict": "1", "outcome": "wrong", "decided": "accept"}\n')
-    with pytest.raises(BadLabels, match=r"labels.jsonl:1: decided is 'accepted' or 'refused'; got 'accept'"):
+    with pytest.raises(BadLabels, match=r"labels.jsonl:1: decided must be 'accepted' or 'refused'; got 'accept'"):
         read_labels([file])
     label = Label("1", "wrong")
     assert [Case("1", recorded=kept).was_accepted(label, now=True) for kept in (None, Recorded(ok=False))] == [

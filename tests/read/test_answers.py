@@ -87,7 +87,7 @@ def test_gemini_without_an_id_answers_by_name() -> None:
 def test_a_provider_may_have_another_name_or_none() -> None:
     assert tool_results([GOOD], "openai-responses") == SHAPES["openai_responses"][:1]
     assert tool_results([GOOD], "vllm") == SHAPES["openai"][:1]
-    with pytest.raises(ValueError, match="provider is one of openai"):
+    with pytest.raises(ValueError, match="provider must be one of openai"):
         tool_results([GOOD], "acme")
 
 

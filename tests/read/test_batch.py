@@ -64,8 +64,8 @@ def test_lines_with_a_reply_are_read(line: dict[str, Any], key: str) -> None:
         (openai(None, None, {"code": "batch_cancelled", "message": "Off"}), None, "batch_cancelled", "Off", True),
         (openai(400, None, {"message": "no body here", "code": 400}), 400, "", "no body here", False),
         (openai(None, None, "just words"), None, "", "just words", False),
-        (openai(None, None), None, "empty_line", "the line holds neither a response nor an error", False),
-        (openai(200, None), 200, "empty_line", "the line holds neither a response nor an error", False),
+        (openai(None, None), None, "empty_line", "the line contains neither a response nor an error", False),
+        (openai(200, None), 200, "empty_line", "the line contains neither a response nor an error", False),
         (
             {
                 "custom_id": "u-1",

@@ -87,7 +87,7 @@ def test_a_stream_is_either_text_or_events() -> None:
         with pytest.raises(TypeError, match="either text or events"):
             arrived(chunks)
     for wrong in (5, ["a"]):
-        with pytest.raises(TypeError, match="a chunk is text, bytes, or"):
+        with pytest.raises(TypeError, match="a chunk must be text, bytes, or"):
             arrived([wrong])
 
 

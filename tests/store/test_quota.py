@@ -234,9 +234,9 @@ def test_names_of_any_kind_are_kept_apart(opened: Store) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"scope": "team"}, "scope is one of tenant, user, model"),
-        ({"unit": "words"}, "unit is one of replies, cost"),
-        ({"period": "week"}, "period is one of hour, day, month, total"),
+        ({"scope": "team"}, "scope must be one of tenant, user, model"),
+        ({"unit": "words"}, "unit must be one of replies, cost"),
+        ({"period": "week"}, "period must be one of hour, day, month, total"),
         ({"amount": -2}, "whole number from 0"),
         ({"scope": "user"}, "needs its name"),
         ({"name": "ada"}, "one of a tenant has none"),

@@ -158,7 +158,7 @@ def test_a_value_that_no_table_accepts_fails_alone_and_delays_nothing(opened: St
     assert opened.trouble is None
     with pytest.raises((NotStorable, OverflowError)):
         opened.record_verdict(GOOD, attempt=2**70)
-    with pytest.raises(StoreError, match="does not take this"):
+    with pytest.raises(StoreError, match="cannot store this value"):
         opened.record_verdict(GOOD, attempt={"no": "number"})  # type: ignore[arg-type]
     assert opened.trouble is None
 

@@ -190,7 +190,7 @@ def test_a_retry_that_would_do_nothing_says_why_and_does_not_ask(folder: Path) -
         await press(pilot, "enter", "t")
         assert isinstance(app.screen, RunScreen)
         (note,) = app._notifications
-        assert note.message.startswith("nothing to retry. 1 unit had all 3 attempts")
+        assert note.message.startswith("nothing to retry. 1 unit used all 3 attempts")
 
     drive(app, steps)
 

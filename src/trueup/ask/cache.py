@@ -42,7 +42,7 @@ class MemoryCache:
 
     def __init__(self, most: int = 1000) -> None:
         if type(most) is not int or most < 1:
-            raise ValueError(f"most is a whole number, 1 or more; got {most!r}")
+            raise ValueError(f"most must be a whole number, 1 or more; got {most!r}")
         self._most = most
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
@@ -80,9 +80,9 @@ class FileCache:
 
     def __init__(self, path: str | os.PathLike[str], *, most: int = 100_000, max_age: float | None = None) -> None:
         if type(most) is not int or most < 1:
-            raise ValueError(f"most is a whole number, 1 or more; got {most!r}")
+            raise ValueError(f"most must be a whole number, 1 or more; got {most!r}")
         if max_age is not None and not max_age > 0:
-            raise ValueError(f"max_age is a number of seconds above 0; got {max_age!r}")
+            raise ValueError(f"max_age must be a number of seconds above 0; got {max_age!r}")
         self._path = Path(path)
         self._most = most
         self._max_age = max_age

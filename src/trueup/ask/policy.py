@@ -68,7 +68,7 @@ class Price(msgspec.Struct, frozen=True, metaclass=Named):
             if value is None and name not in {"input", "output"}:
                 continue
             if type(value) not in (int, float) or not 0 <= value < float("inf"):
-                raise ValueError(f"{name} is a price per million tokens, 0 or more; got {value!r}")
+                raise ValueError(f"{name} must be a price per million tokens, 0 or more; got {value!r}")
 
     def of(self, usage: Mapping[str, int]) -> float | None:
         """The cost of a call with the counts in `usage`; None if the input or the output was not counted.
@@ -104,7 +104,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     1
     >>> Policy(repairs=-1)
     Traceback (most recent call last):
-    ValueError: repairs is a whole number, 0 or more; got -1
+    ValueError: repairs must be a whole number, 0 or more; got -1
     >>> Policy(atempts=3)
     Traceback (most recent call last):
     TypeError: Policy has no option 'atempts'; did you mean 'attempts'?
@@ -176,7 +176,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     # without a valid reply
     otherwise: Otherwise = "degraded"
-    """The answer if no reply is valid: `degraded` gives the best data, `failed` gives nothing, `text` gives the text and the calls that passed."""
+    """The answer if no reply is valid: `degraded` returns the best data, `failed` returns nothing, `text` returns the text and the calls that passed."""
     fallback: Any = None
     """The reply to give if everything else failed: text, or data for the schema. None: the contract's fallback, if it has one."""
 
@@ -208,10 +208,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             _positive(self, name)
         if not self.modes or any(mode not in ALL_MODES for mode in self.modes):
             raise ValueError(
-                f"modes are one or more of {', '.join(ALL_MODES)}, in order of preference; got {self.modes!r}"
+                f"modes must be one or more of {', '.join(ALL_MODES)}, in order of preference; got {self.modes!r}"
             )
         if not isinstance(self.models, tuple):
-            raise TypeError(f"models is a tuple of names; got {self.models!r}")
+            raise TypeError(f"models must be a tuple of names; got {self.models!r}")
         for name, allowed in (
             ("repair", ("whole", "fields")),
             ("otherwise", get_args(Otherwise)),
@@ -219,16 +219,16 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             ("eager", (True, False)),
         ):
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(map(str, allowed))}; got {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}; got {getattr(self, name)!r}")
         if isinstance(self.redaction, Mapping):
             msgspec.structs.force_setattr(self, "redaction", _redaction(self.redaction))
         for model, price in self.prices.items():
             if not isinstance(price, Price):
                 raise TypeError(
-                    f"prices: the price of {model!r} is a Price(input, output) per million tokens; got {price!r}"
+                    f"prices: the price of {model!r} must be a Price(input, output) per million tokens; got {price!r}"
                 )
         if self.tokenizer is not None and not callable(self.tokenizer):
-            raise TypeError(f"tokenizer is a function that counts the tokens of a text; got {self.tokenizer!r}")
+            raise TypeError(f"tokenizer must be a function that counts the tokens of a text; got {self.tokenizer!r}")
         if self.money is not None:
             self.check_prices(self.models)
 
@@ -278,7 +278,7 @@ def _whole(policy: Policy, name: str, least: int) -> None:
     if value is None and name in {"max_tokens", "most_tokens", "tokens", "waits"}:
         return
     if type(value) is not int or value < least:
-        raise ValueError(f"{name} is a whole number, {least} or more; got {value!r}")
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}")
 
 
 def _positive(policy: Policy, name: str) -> None:
@@ -286,7 +286,7 @@ def _positive(policy: Policy, name: str) -> None:
     if value is None and name in {"deadline", "timeout", "money"}:
         return
     if type(value) not in (int, float) or not 0 < value < float("inf"):
-        raise ValueError(f"{name} is a number above 0; got {value!r}")
+        raise ValueError(f"{name} must be a number above 0; got {value!r}")
 
 
 DEFAULT = Policy()

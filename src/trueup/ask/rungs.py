@@ -93,15 +93,15 @@ def _rung(one: Any) -> Rung:
     rung = Rung(*one)
     if not isinstance(rung.model, str):
         raise TypeError(
-            f"the model of a rung is a name; got {type(rung.model).__name__}. A tuple is one rung: give a list for several"
+            f"the model of a rung must be a name; got {type(rung.model).__name__}. A tuple is one rung: give a list for several"
         )
     if rung.share is not None and not (type(rung.share) in (int, float) and 0 < rung.share < float("inf")):
-        raise ValueError(f"the share of a rung is a number above 0; got {rung.share!r}")
+        raise ValueError(f"the share of a rung must be a number above 0; got {rung.share!r}")
     client = find_client(rung.client)
     if rung.mode is not None:
         able = getattr(client, "able", client.modes)
         if rung.mode not in ALL_MODES:
-            raise ValueError(f"the mode of a rung is one of {', '.join(ALL_MODES)}; got {rung.mode!r}")
+            raise ValueError(f"the mode of a rung must be one of {', '.join(ALL_MODES)}; got {rung.mode!r}")
         if rung.mode not in able and rung.mode != "text":
             raise ValueError(f"{client.kind} cannot be asked in the mode {rung.mode!r}; use {', '.join(able)}")
     return Rung(client, rung.model, rung.mode, rung.share)

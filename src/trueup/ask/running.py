@@ -47,7 +47,7 @@ class _Running(Generic[T]):
         sync: bool,
     ) -> None:
         if on_call is not None and not callable(on_call):
-            raise TypeError(f"on_call is a function that takes a call; got {type(on_call).__name__}")
+            raise TypeError(f"on_call must be a function that takes a call; got {type(on_call).__name__}")
         context = asked.pop("context")
         self._ladder = find_ladder(call, policy, sync=sync)
         self._rungs: Any = list(self._ladder.rungs)

@@ -55,7 +55,7 @@ class _Streaming(Generic[T]):
         sync: bool,
     ) -> None:
         if hold not in ("sentence", "all"):
-            raise ValueError(f"hold is 'sentence' or 'all'; got {hold!r}")
+            raise ValueError(f"hold must be 'sentence' or 'all'; got {hold!r}")
         self._ladder = find_ladder(call, policy, sync=sync)
         self._hold: Hold = hold
         self._clock = clock = clock or SYSTEM

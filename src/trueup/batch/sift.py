@@ -167,7 +167,7 @@ class _Run:
             taken = [name for name in (*OUTPUTS[:4], *TABLES) if (self._out / name).exists()]
             if taken:
                 raise SiftRefused(
-                    f"{self._out}: {taken[0]} is there and not of this run; choose another --out, or --fresh"
+                    f"{self._out}: this sift did not write the {taken[0]} in it; choose another --out, or use --fresh to replace it"
                 )
             pieces = ranges_of([source.extent for source in self.sources], self._options.range_size)
             begun = {"format": FORMAT, "settings": self.settings, "state": "judging", "index": 1}
@@ -175,7 +175,7 @@ class _Run:
             return
         if self.manifest.get("format") != FORMAT:
             raise SiftRefused(
-                f"{self._out}: the run was started by another version of trueup; choose another --out, or --fresh to start over"
+                f"{self._out}: the run was started by another version of trueup; choose another --out, or use --fresh to start over"
             )
         if known != self.key:
             self._grow_or_refuse()
@@ -204,12 +204,12 @@ class _Run:
         if self._options.grow:
             return
         if looks_grown(self._earlier(), self.sources):
-            what = "the files changed since; if lines were only added, use --grow to sift those"
-            raise SiftRefused(f"{self._out}: {what}; else choose another --out, or --fresh")
+            what = "the files have changed since this run started; if lines were only added, use --grow to sift those"
+            raise SiftRefused(f"{self._out}: {what}; otherwise choose another --out, or use --fresh to start over")
         raise SiftRefused(self._other_run("different files"))
 
     def _other_run(self, what: str) -> str:
-        return f"{self._out}: another run is there, started with {what}; choose another --out, or --fresh"
+        return f"{self._out}: this folder has the results of another run, started with {what}; choose another --out, or use --fresh to start over"
 
     def _earlier(self) -> list[InputSource]:
         """The files as the run recorded them."""
@@ -228,7 +228,9 @@ class _Run:
                 self.manifest, self._shelf, earlier, self.sources, options.range_size, options.max_line
             )  # fmt: skip
         except InputChanged as error:
-            raise SiftRefused(f"{self._out}: cannot grow: {error}; choose another --out, or --fresh") from None
+            raise SiftRefused(
+                f"{self._out}: cannot grow: {error}; choose another --out, or use --fresh to start over"
+            ) from None
         if self.manifest.get("state") in {"merging", "publishing"}:
             now, self.sources = self.sources, earlier
             self._merge_and_publish()
@@ -289,20 +291,20 @@ class _Run:
         """Refuse to build on files of an earlier run that were changed since."""
         for name, about in (self.manifest.get("published") or {}).items():
             if _about(self._out / name) != about:
-                raise SiftRefused(f"{self._out}: {name} changed since it was sifted; use --fresh to start over")
+                raise SiftRefused(f"{self._out}: {name} has changed since it was sifted; use --fresh to start over")
 
     def _done_before(self) -> SiftResult:
         """The summary of a finished run, if its files are still there."""
         for name in (*self._names, SUMMARY):
             if not (self._out / name).is_file():
                 raise SiftRefused(
-                    f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it again"
+                    f"{self._out}: this folder was sifted before, but {name} is missing; use --fresh to sift it again"
                 )
         try:
             summary = read_summary((self._out / SUMMARY).read_bytes())
         except ValueError:
             raise SiftRefused(
-                f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it again"
+                f"{self._out}: this folder was sifted before, but {SUMMARY} is damaged; use --fresh to sift it again"
             ) from None
         self._drop_spool()
         return SiftResult(summary, already=True)
@@ -372,7 +374,7 @@ class _Run:
     def _compare(self, how: str) -> None:
         """Find the lines that share an id, and record what happens to them."""
         if how not in HOW:
-            raise SiftRefused(f"unknown way to merge {how!r}; choose one of {', '.join(HOW)}")
+            raise SiftRefused(f"unknown value {how!r} for merge; choose one of {', '.join(HOW)}")
         self._say("comparing", 0, self.tally.counts["lines"], self.tally)
         self.manifest.commit({}, no_edits())
         edits: list[Edit] = []

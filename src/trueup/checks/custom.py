@@ -157,7 +157,7 @@ def _read(item: Any, place: str, refuse: type[ValueError]) -> tuple[Custom, bool
     if callable(item):
         item = {"check": item, "name": _name_of(item)}
     if not isinstance(item, Mapping):
-        raise refuse(f"{place}: a rule is a function or a table with {', '.join(_KEYS)}; got {item!r:.60}")
+        raise refuse(f"{place}: a rule must be a function or a table with {', '.join(_KEYS)}; got {item!r:.60}")
     unknown = [key for key in item if key not in _KEYS]
     if unknown:
         near = closest(unknown[0], _KEYS)

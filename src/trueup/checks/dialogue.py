@@ -181,7 +181,7 @@ class _Reader:
         states = {name: self._state(name, body, (*self.root, name)) for name, body in bodies.items()}
         start = settings.get("start")
         if start is not None and not isinstance(start, str):
-            raise BadStates((*self.root, "start"), f"the first state is a name; got {start!r}")
+            raise BadStates((*self.root, "start"), f"the first state must be a name; got {start!r}")
         always = self._state("always", top.get("always") or {}, (*self.root, "always"))
         for key in ("tools", "fallback", "next"):
             if key in (top.get("always") or {}):
@@ -228,7 +228,7 @@ class _Reader:
             raise BadStates(path, "a rule names a group, terms or patterns")
         level = fields.get("level", "error")
         if level not in ("error", "warning"):
-            raise BadStates((*path, "level"), f"a level is error or warning; got {level!r}")
+            raise BadStates((*path, "level"), f"a level must be error or warning; got {level!r}")
         groups = [self.groups[name] for name, _ in self._group_names(fields, path)]
         named = "+".join(name for name, _ in self._group_names(fields, path))
         excuses = self._excuses(fields.get("except"), (*path, "except"))
@@ -317,13 +317,13 @@ def _seconds(value: Any, path: Path) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST_WAIT:
-        raise BadStates(path, f"timed is the number of seconds that a pattern may take, up to 1; got {value!r}")
+        raise BadStates(path, f"timed must be the number of seconds that a pattern may take, up to 1; got {value!r}")
     return float(value)
 
 
 def _mapping(value: Any, path: Path) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BadStates(path, f"a table of names is needed; got {value!r:.60}")
+        raise BadStates(path, f"expected a table of names; got {value!r:.60}")
     return value
 
 
@@ -344,7 +344,7 @@ def _list(value: Any, path: Path) -> list[Any]:
     if isinstance(value, str | Mapping):
         return [value]
     if not isinstance(value, list | tuple):
-        raise BadStates(path, f"a list is needed; got {value!r:.60}")
+        raise BadStates(path, f"expected a list; got {value!r:.60}")
     return list(value)
 
 
@@ -354,7 +354,7 @@ def _placed(value: Any, path: Path) -> list[tuple[str, Path]]:
     places = [path] if isinstance(value, str) else [(*path, index) for index in range(len(items))]
     for item, place in zip(items, places, strict=True):
         if not isinstance(item, str) or not item.strip():
-            raise BadStates(place, f"a text is needed; got {item!r}")
+            raise BadStates(place, f"expected a text; got {item!r}")
     return list(zip(items, places, strict=True))
 
 
@@ -367,7 +367,7 @@ def _text(fields: Mapping[str, Any], key: str, path: Path) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise BadStates((*path, key), f"a text is needed; got {value!r}")
+        raise BadStates((*path, key), f"expected a text; got {value!r}")
     return value
 
 

@@ -176,7 +176,7 @@ def read_required(source: Any) -> Iterator[Field | Problem]:
         if isinstance(name, str) and name:
             yield field(name)
         else:
-            yield Problem(("required", index), f"a field name is text; got {name!r}")
+            yield Problem(("required", index), f"a field name must be text; got {name!r}")
 
 
 def read_checks(section: str, source: Any) -> Iterator[Check | Problem]:
@@ -186,7 +186,7 @@ def read_checks(section: str, source: Any) -> Iterator[Check | Problem]:
         return
     for name, wanted in source.items():
         if not isinstance(name, str):
-            yield Problem((section, str(name)), f"a field name is text; got {name!r}")
+            yield Problem((section, str(name)), f"a field name must be text; got {name!r}")
         else:
             yield _READ[section](field(name), wanted, (section, name))
 
@@ -205,7 +205,7 @@ def _read_range(one: Field, wanted: Any, where: tuple[str, ...]) -> Check | Prob
         return Problem(where, "a range is [lowest, highest]; null leaves an end open")
     low, high = wanted
     if not all(bound is None or _is_number(bound) for bound in wanted):
-        return Problem(where, f"the bounds of a range are numbers or null; got {low!r} and {high!r}")
+        return Problem(where, f"the bounds of a range must be numbers or null; got {low!r} and {high!r}")
     if low is None and high is None:
         return Problem(where, "a range has at least one bound")
     if low is not None and high is not None and not low <= high:

@@ -167,7 +167,9 @@ def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
     if isinstance(spec, list | tuple):
         spec = {"rules": spec}
     if not isinstance(spec, Mapping):
-        raise BadRules([Problem((), f"rules are a list, or a mapping of {', '.join(SECTIONS)}; got {spec!r}"[:300])])
+        raise BadRules(
+            [Problem((), f"rules must be a list, or a mapping of {', '.join(SECTIONS)}; got {spec!r}"[:300])]
+        )
     problems = list(_unknown_keys(spec, SECTIONS, ()))
     required = _sorted_out(read_required(spec.get("required") or ()), problems)
     checks: list[Check] = []
@@ -179,7 +181,7 @@ def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
             problems.append(Problem(("rules",), f"{count} rules are named {name!r}; give each its own name"))
     budget = spec.get("budget", BUDGET)
     if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-        problems.append(Problem(("budget",), f"budget is a number of steps; got {budget!r}"))
+        problems.append(Problem(("budget",), f"budget must be a number of steps; got {budget!r}"))
     if problems:
         raise BadRules(problems)
     return Rules(Required(tuple(required)), tuple(checks), tuple(rules), budget)
@@ -210,7 +212,9 @@ def _read_rules(source: Any, functions: Functions | None) -> Iterator[Rule | Pro
 
 def _read_rule(source: Any, where: Where, functions: Functions | None) -> Iterator[Rule | Problem]:
     if not isinstance(source, Mapping):
-        yield Problem(where, f"a rule is a mapping of {', '.join(RULE_KEYS)}, or an expression; got {source!r}"[:300])
+        yield Problem(
+            where, f"a rule must be a mapping of {', '.join(RULE_KEYS)}, or an expression; got {source!r}"[:300]
+        )
         return
     problems = list(_unknown_keys(source, RULE_KEYS, where))
     if "expr" not in source:
@@ -224,11 +228,11 @@ def _read_rule(source: Any, where: Where, functions: Functions | None) -> Iterat
                 problems.append(Problem((*where, key), error.message, error.column, error.suggestion))
     name, level, error_text = source.get("name", source.get("expr")), source.get("level", "error"), source.get("error")
     if not isinstance(name, str) or not name.strip():
-        problems.append(Problem((*where, "name"), f"the name of a rule is text; got {name!r}"))
+        problems.append(Problem((*where, "name"), f"the name of a rule must be text; got {name!r}"))
     if level not in LEVELS:
-        problems.append(Problem((*where, "level"), f"level is error or warning; got {level!r}"))
+        problems.append(Problem((*where, "level"), f"level must be error or warning; got {level!r}"))
     if error_text is not None and not isinstance(error_text, str):
-        problems.append(Problem((*where, "error"), f"error is text; got {error_text!r}"))
+        problems.append(Problem((*where, "error"), f"error must be text; got {error_text!r}"))
     yield from problems
     if not problems:
         message = None if error_text is None else compile_message(str(error_text))

@@ -91,7 +91,7 @@ def _unnamed(units: int) -> bytes:
 
 
 class _OutOfTime(Exception):
-    """The time limit is over."""
+    """The time limit has been reached."""
 
 
 def _in_time(until: float | None) -> None:

@@ -81,6 +81,12 @@ EXTRAS = {
     "wordllama": "relevance", "xllamacpp": "local", "zstandard": "sift",
 }  # fmt: skip
 
+# Words of click that name its own types.
+_TYPES = {
+    "not a valid integer range": "not a whole number", "not a valid float range": "not a number",
+    "not a valid integer": "not a whole number", "not a valid float": "not a number",
+}  # fmt: skip
+
 FAULT, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
 
 
@@ -108,7 +114,7 @@ class Commands(click.Group):
 
             near = nearest(args[0], COMMANDS)
             also = f" Did you mean {near!r}?" if near else ""
-            ctx.fail(f"unknown command {args[0]!r}.{also}")
+            ctx.fail(f"unknown command {args[0]!r}.{also or ' `trueup --help` lists them all.'}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -155,7 +161,11 @@ def _guarded(run: Callable[[], Any]) -> int:
         context = getattr(error, "ctx", None)
         if context is not None and not isinstance(error, Unavailable):
             _say(context.get_usage())
-        _say(f"trueup: {safe(error.format_message())}")
+        said = error.format_message()
+        for theirs, ours in _TYPES.items():
+            if said.endswith(f" is {theirs}."):
+                said = said.replace(f" is {theirs}.", f" is {ours}.")
+        _say(f"trueup: {safe(said)}")
         return error.exit_code if isinstance(error, click.UsageError) else 2
     except (KeyboardInterrupt, click.Abort):
         _ignore_interrupts()

@@ -43,7 +43,7 @@ def read_options(given: Any) -> Options:
     keys = Options.__struct_fields__
     if not isinstance(given, Mapping):
         known = f"{', '.join(_PROFILES)}, Options, or a mapping of {', '.join(keys)}"
-        raise ValueError(f"coerce is one of {known}; got {given!r}")  # noqa: TRY004 - it may also be an unknown word
+        raise ValueError(f"coerce must be one of {known}; got {given!r}")  # noqa: TRY004 - it may also be an unknown word
     for key in given:
         if key not in keys:
             from trueup.verdict.likeness import nearest  # loaded by the first wrong name

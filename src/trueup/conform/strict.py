@@ -84,7 +84,7 @@ def strict_form(schema: Schema, provider: Provider) -> StrictForm:
     if dialect is None:
         near = nearest(str(provider), DIALECTS)
         meant = f"; did you mean {near!r}?" if near else ""
-        raise ValueError(f"provider is one of {', '.join(DIALECTS)}; got {provider!r}{meant}")
+        raise ValueError(f"provider must be one of {', '.join(DIALECTS)}; got {provider!r}{meant}")
     strict = _Strict(provider, dialect, absent=False)
     whole = strict.whole(schema.place)
     return StrictForm(whole, frozenset(strict.nulls))

@@ -149,7 +149,7 @@ def unmet(call: ToolCall, worked: set[str]) -> Unmet | None:
 def refuse_other(errors: Any) -> None:
     """Raise if `errors` has an unsupported value."""
     if errors not in get_args(Errors):
-        raise ValueError(f"errors is one of {', '.join(get_args(Errors))}; got {errors!r}")
+        raise ValueError(f"errors must be one of {', '.join(get_args(Errors))}; got {errors!r}")
 
 
 def fails(done: Done, text: str) -> bool:

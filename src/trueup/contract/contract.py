@@ -229,7 +229,7 @@ class Contract(Generic[T]):
     def _known(self, reply: Any, context: dict[str, Any] | None) -> dict[str, Any]:
         """The context that checks get: the caller's, completed from the messages that are checked."""
         if context is not None and not isinstance(context, dict):
-            raise TypeError(f"context is a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
+            raise TypeError(f"context must be a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
         return completed(reply, context or {}) if self._listens else context or {}
 
     def clean(self, text: str, fields: dict[str, Any]) -> bytes | None:

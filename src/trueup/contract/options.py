@@ -261,16 +261,16 @@ def refuse_bad_values(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         option = OPTIONS[name]
         if name == "accept" and value not in option.choices:
-            raise ValueError(f"{name} is one of {', '.join(option.choices)}; got {value!r}")
+            raise ValueError(f"{name} must be one of {', '.join(option.choices)}; got {value!r}")
         if isinstance(option.default, bool) and not isinstance(value, bool):
-            raise TypeError(f"{name} is True or False; got {value!r}")
+            raise TypeError(f"{name} must be True or False; got {value!r}")
         if option.least is not None:
             _refuse_bad_number(name, value, option.least, option.most)
 
 
 def _refuse_bad_number(name: str, value: Any, least: int, most: int | None) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} is a whole number; got {value!r}")
+        raise TypeError(f"{name} must be a whole number; got {value!r}")
     if value < least or (most is not None and value > most):
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise ValueError(f"{name} is {limits}; got {value!r}")
+        raise ValueError(f"{name} must be {limits}; got {value!r}")

@@ -213,14 +213,14 @@ def check(
     """
     if not _CODE.match(code) or code in FINDINGS or code in FIXES:
         raise ValueError(
-            f"a check's code is two or three capital letters and three digits, such as SHP001; got {code!r}"
+            f"a check's code must be two or three capital letters and three digits, such as SHP001; got {code!r}"
         )
     if not _NAME.match(name):
         raise ValueError(
             f"a check's name contains only lower-case letters, digits and '-', such as no-discount; got {name!r}"
         )
     if level not in ("error", "warning"):
-        raise ValueError(f"a check's level is error or warning; got {level!r}")
+        raise ValueError(f"a check's level must be error or warning; got {level!r}")
     kind = FindingKind(code, name, level, title)
     known = OWN.get(code)
     if known is not None and known.name != name:
@@ -280,7 +280,7 @@ def read_checks(given: Any) -> "tuple[CustomCheck | PlainCheck | ShelfCheck, ...
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise TypeError(f"checks is a list of names or of functions made with @check; got {given!r:.80}")
+        raise TypeError(f"checks must be a list of names or of functions made with @check; got {given!r:.80}")
     checks: list[CustomCheck | PlainCheck | ShelfCheck] = []
     for index, item in enumerate(given):
         try:
@@ -300,7 +300,7 @@ def _read_check(item: Any) -> "list[Any]":
         return [item]
     if callable(item):
         return [PlainCheck(item)]
-    raise TypeError(f"a check is a name, a name with options, or a function made with @check; got {item!r:.80}")
+    raise TypeError(f"a check must be a name, a name with options, or a function made with @check; got {item!r:.80}")
 
 
 def read_named(name: str, options: Any = None) -> "list[CustomCheck | ShelfCheck]":

@@ -82,7 +82,7 @@ def _label(line: bytes, place: str) -> Label:
         raise BadLabels(f'{place}: not a label; a line is {{"verdict": "ID", "outcome": "right"}}')
     said = row.get("decided")
     if said not in (None, "", label.decided):
-        raise BadLabels(f"{place}: decided is {ACCEPTED!r} or {REFUSED!r}; got {str(said)[:100]!r}")
+        raise BadLabels(f"{place}: decided must be {ACCEPTED!r} or {REFUSED!r}; got {str(said)[:100]!r}")
     return label
 
 

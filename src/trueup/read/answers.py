@@ -109,7 +109,7 @@ def tool_results(results: Sequence[CallResult], provider: str) -> Messages:
     """
     shape = _SHAPES.get(_ALIASES.get(provider, provider.replace("-", "_")))
     if shape is None:
-        raise ValueError(f"provider is one of {', '.join(PROVIDERS)}; got {provider!r}")
+        raise ValueError(f"provider must be one of {', '.join(PROVIDERS)}; got {provider!r}")
     return shape([result for result in results if not result.call.answered])
 
 

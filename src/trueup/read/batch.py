@@ -66,7 +66,7 @@ def unwrap(line: Row) -> BatchLine:
         return BatchLine(key, None, failure_of(body or "", status))
     if body is None:
         return BatchLine(
-            key, None, ProviderFailure("the line holds neither a response nor an error", "empty_line", status)
+            key, None, ProviderFailure("the line contains neither a response nor an error", "empty_line", status)
         )
     return BatchLine(key, value(body) if isinstance(body, str) else body)
 

@@ -48,7 +48,9 @@ class Arriving:
         if chunk is None:
             return ""  # the content of a delta that has none
         if isinstance(chunk, int | float | list | tuple | set):
-            raise TypeError(f"a chunk is text, bytes, or an object or dict of a provider; got {type(chunk).__name__}")
+            raise TypeError(
+                f"a chunk must be text, bytes, or an object or dict of a provider; got {type(chunk).__name__}"
+            )
         if any(self._pieces):
             raise _mixed()
         event = bare(chunk)

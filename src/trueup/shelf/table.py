@@ -63,7 +63,7 @@ def options_of(row: Ready, given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
         for key in given:
             if not isinstance(key, str):
-                raise BadOption(f"{row.name}: the name of an option is a text; got {key!r:.60}")
+                raise BadOption(f"{row.name}: the name of an option must be a text; got {key!r:.60}")
         return dict(given)
     if not row.main:
         raise BadOption(f"{row.name}: takes a mapping of options, such as {{level: warning}}; got {given!r:.60}")

@@ -132,7 +132,7 @@ class Postgres:
         unsent = isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None  # a type that no cell can store
         too_large = (error.sqlstate or "").startswith(_TOO_LARGE)
         if unsent or too_large or isinstance(error, psycopg.DataError | psycopg.IntegrityError):
-            return NotStorable(f"{self.where}: does not take this: {self._said(error)}")
+            return NotStorable(f"{self.where}: cannot store this value: {self._said(error)}")
         if isinstance(error, psycopg.OperationalError):
             return StoreUnavailable(f"{self.where}: cannot be reached ({self._said(error)}); is the server running?")
         return StoreError(f"{self.where}: {self._said(error)}")

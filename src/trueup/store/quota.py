@@ -359,7 +359,7 @@ def _reservation(place: Place, entry: LedgerEntry, *, own: bool) -> Reservation:
 def _refuse_odd(what: str, value: Any, least: int) -> None:
     """Accept only whole numbers, small enough that a sum of many fits its column: databases round in different ways."""
     if type(value) is not int or not least <= value <= MOST:
-        raise ValueError(f"{what} is a whole number from {least} to {MOST:,}; got {value!r}")
+        raise ValueError(f"{what} must be a whole number from {least} to {MOST:,}; got {value!r}")
 
 
 def _refuse_bad_limit(limit: Limit) -> None:
@@ -367,7 +367,7 @@ def _refuse_bad_limit(limit: Limit) -> None:
         (limit.scope, SCOPES, "scope"), (limit.unit, UNITS, "unit"), (limit.period, PERIODS, "period"),
     ):  # fmt: skip
         if word not in known:
-            raise ValueError(f"{what} is one of {', '.join(known)}; got {word!r}")
+            raise ValueError(f"{what} must be one of {', '.join(known)}; got {word!r}")
     if limit.amount != UNLIMITED:
         _refuse_odd("a limit (-1 for none)", limit.amount, 0)
     if (limit.scope == "tenant") != (limit.name == ""):

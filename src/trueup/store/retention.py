@@ -52,7 +52,9 @@ class Retention(msgspec.Struct, frozen=True):
         for name in self.__struct_fields__:
             days = getattr(self, name)
             if days is not None and days < 0:
-                raise ValueError(f"{name} is a number of days, 0 or more, or null to keep everything; got {days!r}")
+                raise ValueError(
+                    f"{name} must be a number of days, 0 or more, or null to keep everything; got {days!r}"
+                )
 
     @property
     def days_of_contexts(self) -> float | None:

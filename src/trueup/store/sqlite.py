@@ -150,7 +150,7 @@ class Sqlite:
         if code == sqlite3.SQLITE_FULL or "disk is full" in text:
             return self._full()
         if code == sqlite3.SQLITE_IOERR:  # a write-ahead log that cannot grow is reported as an I/O error
-            return StoreFull(f"{self.where}: the disk does not take what is written ({text}); free some space")
+            return StoreFull(f"{self.where}: the disk cannot be written to ({text}); free some space")
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreBusy(f"{self.where}: another process has held the database for {PATIENCE:.0f} s; try again")
         if code == sqlite3.SQLITE_CANTOPEN:
@@ -158,7 +158,7 @@ class Sqlite:
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             return StoreUnavailable(f"{self.where}: cannot be written ({text}); check the folder and its permissions")
         if isinstance(error, sqlite3.DataError | sqlite3.IntegrityError) or _BINDING in text:
-            return NotStorable(f"{self.where}: does not take this: {text}")
+            return NotStorable(f"{self.where}: cannot store this value: {text}")
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return StoreUnavailable(f"{self.where}: is not a store ({text}); give another path")
         return StoreError(f"{self.where}: {text}")

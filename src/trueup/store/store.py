@@ -46,7 +46,7 @@ _NOBODY = "\x00"  # whose lock is held by nobody's work
 
 
 class Store:
-    """An open store. It is a context manager; leaving it writes what is queued and closes it.
+    """An open store. It is a context manager: at the end of the `with` block, it writes what is queued and closes.
 
     Created by `open_store`: `backend` is the database, and the other options mean the same as in `open_store`. `quota`
     is its ledger, `retention` and `alarm` are the rules in force.

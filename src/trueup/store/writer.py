@@ -351,7 +351,7 @@ class Writer:
         try:
             self._written([record.value for record in records if record.value is not _MARK])
         except Exception:  # a fault of the listener; what is written stays written
-            log.exception("verdicts were written, but not heard of")
+            log.exception("verdicts were written, but a subscriber failed")
         for record in records:
             if record.done is not None:
                 record.done.set_result(None)

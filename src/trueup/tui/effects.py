@@ -40,7 +40,7 @@ def retry_effect(path: Path) -> Effect:
         lines.append("They get their own chunk. Their failure records are kept as .bak files.")
     if found.exhausted:
         lines.append(
-            f"{_units(found.exhausted)} had all {found.limit} attempts; `trueup retry --attempts` allows more."
+            f"{_units(found.exhausted)} used all {found.limit} attempts; `trueup retry --attempts` allows more."
         )
     if found.kept:
         lines.append(f"{_units(found.kept)} failed in a way that asking again cannot fix.")

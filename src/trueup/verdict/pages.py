@@ -107,7 +107,7 @@ def _option(line: str) -> tuple[str, Any]:
 def _result(line: str) -> tuple[str, str]:
     code, blank, path = line.strip().partition(" ")
     if not blank:
-        raise BadPage(f"a result is a code and a path; got {line!r}")
+        raise BadPage(f"a result must be a code and a path; got {line!r}")
     return code, path
 
 

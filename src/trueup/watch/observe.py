@@ -160,7 +160,7 @@ class Observed(Generic[T]):
         return Contract.stream(cast("Contract[T]", self), source, context)
 
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
-        """The items of a list as the contract gives them; the subscribers receive the verdict of the whole reply.
+        """The items of a list, as from `Contract.items`; the subscribers receive the verdict on the whole reply.
 
         It has the options of `Contract.items`.
         """
@@ -183,7 +183,7 @@ class Observed(Generic[T]):
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "AskStream[T]":
-        """Ask and give parts as the contract does; the subscribers receive every step and every whole reply.
+        """Ask and stream the answer as the contract does; the subscribers receive every step and every whole reply.
 
         It has the options of `Contract.ask_stream`.
         """
@@ -242,7 +242,7 @@ class Observed(Generic[T]):
         policy: "Policy | None" = None,
         **options: "Unpack[RunStreamOptions]",
     ) -> "RunStream[T]":
-        """Let a model use tools and give parts as the contract does; the subscribers receive every step and every call.
+        """Let a model use tools and stream the parts as the contract does; the subscribers receive every step and every call.
 
         `call`, `messages`, `policy` and the other options mean the same as in `Contract.run_stream`.
         """

@@ -27,12 +27,12 @@ _REASONS = {
     "cut": "the reply was cut off",
     "format": "the reply is not valid",
     "prose": "the reply is prose",
-    "state": "the reply does not belong here",
+    "state": "the reply does not fit the state",
 }
 
 
 _BREAKER = {
-    "open": "{} has failed {} times in a row: others are asked for a while",
+    "open": "{} has failed {} times in a row: asking others for a while",
     "half-open": "trying {} again",
     "closed": "{} works again",
 }
@@ -59,18 +59,18 @@ def said(event: Event) -> str:
     if isinstance(event, events.Regenerating):
         return f"asking again, {event.nth} of {event.most}: {_REASONS.get(event.reason, event.reason)}"
     if isinstance(event, events.SteppedDown):
-        return f"{event.what} {event.before or '?'} will not do, trying {event.after}"
+        return f"{event.what} {event.before or '?'} was rejected, trying {event.after}"
     if isinstance(event, events.BreakerChanged):
         who = " ".join(filter(None, (event.client, event.model))) or "the model"
         return _BREAKER.get(event.state, "").format(who, event.failures)
     if isinstance(event, events.Aborted):
-        return f"gave up a stream after {event.received} characters: {event.reason}"
+        return f"aborted a stream after {event.received} characters: {event.reason}"
     if isinstance(event, events.Abandoned):
-        return "gave up a call that cannot be stopped: it is still running"
+        return "stopped waiting for a call that cannot be stopped: it is still running"
     if isinstance(event, events.Warned):
         return f"the request may exceed the budget of {event.budget}"
     if isinstance(event, events.FellBack):
-        return f"giving the configured reply: {event.reason}"
+        return f"returning the configured reply: {event.reason}"
     return ""
 
 

@@ -150,7 +150,7 @@ def test_an_expression_step_needs_no_links(run: Run, folder: Path) -> None:
         (("validation", "score", "rules", 2, "when"), "'wounds' in", "N012"),
         (("pipeline", "steps"), [{"name": "score", "coerce": {"enum_prefix": ["x"]}}], "Did you mean 'enum_prefixes'?"),
         (("pipeline", "steps"), [{"name": "score", "coerce": "eagre"}], "coerce must be off, standard, eager"),
-        (("pipeline", "steps"), [{"name": "score", "accept": "all"}], "accept is one of none, lossless, guess, lossy"),
+        (("pipeline", "steps"), [{"name": "score", "accept": "all"}], "accept must be one of none, lossless, guess, lossy"),
     ],
     ids=["template", "schema", "expression", "mock", "rule", "when", "coerce-key", "coerce-profile", "accept"],
 )  # fmt: skip

@@ -140,9 +140,9 @@ def test_a_file_that_is_missing_or_broken_is_not_downloaded(held: bytes | None, 
 
 
 def test_a_tokenizer_that_does_not_count_is_refused() -> None:
-    with pytest.raises(TypeError, match="tokenizer is a function"):
+    with pytest.raises(TypeError, match="tokenizer must be a function"):
         Policy(tokenizer="gpt-4o")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="tokenizer returns the number of tokens"):
+    with pytest.raises(TypeError, match="tokenizer must return the number of tokens"):
         estimate(asked(), lambda text: text.split())  # type: ignore[arg-type,return-value]
 
 

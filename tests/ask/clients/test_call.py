@@ -84,15 +84,15 @@ def test_tools_are_described_in_words_to_a_callable_that_does_not_take_them() ->
 def test_an_object_that_is_not_a_client_is_refused_with_advice() -> None:
     with pytest.raises(TypeError, match="give a callable"):
         find_client(None)
-    with pytest.raises(ValueError, match="starts with http"):
+    with pytest.raises(ValueError, match="must start with http"):
         find_client("gpt-4.1")
-    with pytest.raises(ValueError, match="names a host"):
+    with pytest.raises(ValueError, match="name a host"):
         find_client("http://")
 
 
 @pytest.mark.parametrize("messages", [[], b"x", 5])
 def test_invalid_messages_are_refused(messages: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match="messages is"):
+    with pytest.raises((ValueError, TypeError), match=r"messages (is empty|must be)"):
         CONTRACT.ask(lambda messages: GOOD, messages)
 
 

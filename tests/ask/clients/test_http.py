@@ -95,5 +95,5 @@ def test_the_url_of_completions() -> None:
         completions_url("https://x.org/openai/v1/chat/completions?v=1")
         == "https://x.org/openai/v1/chat/completions?v=1"
     )
-    with pytest.raises(ValueError, match="starts with http"):
+    with pytest.raises(ValueError, match="must start with http"):
         completions_url("ftp://x")

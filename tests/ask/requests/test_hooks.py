@@ -89,15 +89,15 @@ def test_an_error_in_a_hook_reaches_the_caller_and_nothing_is_sent(policy: Polic
 
 
 def test_a_hook_returns_a_request() -> None:
-    with pytest.raises(TypeError, match="on_request returns a Request, or None"):
+    with pytest.raises(TypeError, match="on_request must return a Request, or None"):
         CONTRACT.ask(Model([GOOD]), "Who?", on_request=lambda request: request.messages)  # type: ignore[arg-type,return-value]
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"on_request": "log"}, "on_request is a function that takes a Request; got str"),
-        ({"cache": "replies.db"}, r"cache is a cache, such as FileCache\(path\) or MemoryCache\(\); got str"),
+        ({"on_request": "log"}, "on_request must be a function that takes a Request; got str"),
+        ({"cache": "replies.db"}, r"cache must be a cache, such as FileCache\(path\) or MemoryCache\(\); got str"),
         ({"cache": {}}, "got dict"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_hook_is_not_asynchronous() -> None:
     async def hook(request: Request) -> Request:
         return request
 
-    with pytest.raises(TypeError, match="on_request is a plain function"):
+    with pytest.raises(TypeError, match="on_request must be a plain function"):
         asyncio.run(CONTRACT.aask(lambda messages: GOOD, "Hi", on_request=hook))  # type: ignore[arg-type]
 
 

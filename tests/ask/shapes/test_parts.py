@@ -146,7 +146,7 @@ def test_a_text_file_is_sent_as_text() -> None:
 def test_a_model_that_reads_only_text() -> None:
     (message,) = as_texts([{"role": "user", "content": ["Read:", File(b"one", name="a.txt")]}], "the local model")
     assert message == {"role": "user", "content": "Read:\n\na.txt:\n\none"}
-    with pytest.raises(MessageError, match=r"messages\[0\]\.content\[0\]: the local model does not take <Image"):
+    with pytest.raises(MessageError, match=r"messages\[0\]\.content\[0\]: the local model does not accept <Image"):
         as_texts([{"role": "user", "content": [Image(PNG)]}], "the local model")
 
 

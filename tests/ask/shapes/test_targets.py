@@ -189,9 +189,9 @@ REFUSED = {
     "gemini-url": (as_gemini, URL, r"messages\[0\]\.content\[1\]: Gemini needs the media type of .*; give media_type"),
     "bedrock-url": (as_bedrock, URL, r"messages\[0\]\.content\[1\]: Bedrock does not fetch .*; give the bytes"),
     "ollama-url": (as_ollama, URL, r"Ollama does not fetch .*; give the bytes or a path"),
-    "ollama-pdf": (as_ollama, PAPER, r"messages\[0\]\.content\[1\]: Ollama does not take <File a\.pdf application/pdf"),
-    "cohere-pdf": (as_cohere, PAPER, r"Cohere does not take <File a\.pdf application/pdf"),
-    "anthropic-sound": (as_anthropic, SOUND, r"Anthropic does not take <File audio/mpeg 4 bytes>; give an image"),
+    "ollama-pdf": (as_ollama, PAPER, r"messages\[0\]\.content\[1\]: Ollama does not accept <File a\.pdf application/pdf"),
+    "cohere-pdf": (as_cohere, PAPER, r"Cohere does not accept <File a\.pdf application/pdf"),
+    "anthropic-sound": (as_anthropic, SOUND, r"Anthropic does not accept <File audio/mpeg 4 bytes>; give an image"),
     "anthropic-uploaded": (as_anthropic, UPLOADED, r"messages\[0\]\.content\[0\]: it refers to a file that was uploaded"),
     "gemini-result": (
         as_gemini, [{"role": "tool", "tool_call_id": "c9", "content": "4"}], r"the name of the function for this result",
@@ -218,7 +218,7 @@ def test_a_part_that_a_provider_cannot_take_raises_before_anything_is_sent(case:
 
 def test_invalid_messages_raise_before_anything_is_sent() -> None:
     with ScriptedServer([Say("never")]) as server:
-        with pytest.raises(MessageError, match="Ollama does not take"):
+        with pytest.raises(MessageError, match="Ollama does not accept"):
             run("ollama", server, Contract(), PAPER)
         assert server.requests == []
 
@@ -369,5 +369,5 @@ def test_the_next_rung_is_asked_if_one_cannot_take_the_messages(streamed: bool) 
     assert (answer.text, answer.model) == ("Read.", "b")
     failure = answer.attempts[0].failure
     assert failure is not None
-    assert "Ollama does not take" in failure.reason
+    assert "Ollama does not accept" in failure.reason
     assert len(server.requests) == 1

@@ -103,14 +103,14 @@ def test_a_long_json_schema_is_complete() -> None:
     ("form", "meant"), [("typescrpt", "typescript"), ("json_schema", "json-schema"), ("yaml", None), (None, None)]
 )
 def test_the_message_for_an_unknown_format_lists_the_known_ones(form: Any, meant: str | None) -> None:
-    with pytest.raises(ValueError, match="format is one of form, json-schema, typescript; got") as raised:
+    with pytest.raises(ValueError, match="format must be one of form, json-schema, typescript; got") as raised:
         Contract(SCHEMA).instructions(form)
     assert (f"did you mean {meant!r}?" in str(raised.value)) == (meant is not None)
 
 
 @pytest.mark.parametrize(("language", "meant"), [("eng", "en"), ("esp", "es"), ("klingon", None)])
 def test_the_message_for_an_unknown_language_lists_the_known_ones(language: str, meant: str | None) -> None:
-    with pytest.raises(ValueError, match="there are words for en, es") as raised:
+    with pytest.raises(ValueError, match="there are texts for en, es") as raised:
         Contract(SCHEMA).instructions(language=language)
     assert (f"did you mean {meant!r}?" in str(raised.value)) == (meant is not None)
 

@@ -192,7 +192,7 @@ def test_texts_are_in_the_contracts_language_or_the_policys() -> None:
     assert "Tu respuesta no es válida" in told('{"name": "Ada", "age": "x"}', spanish)
     assert 'Campo "age": se esperaba número entero, se recibió texto.' in told('{"name": "Ada", "age": "x"}', spanish)
     assert "Your reply was not valid" in told('{"name": "Ada", "age": "x"}', spanish, language="en")
-    with pytest.raises(WordsError, match="there are words for en, es"):
+    with pytest.raises(WordsError, match="there are texts for en, es"):
         told("x", language="tlh")
 
 

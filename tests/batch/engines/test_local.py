@@ -66,7 +66,7 @@ def test_a_contract_that_cannot_be_built_in_a_worker_ends_the_run(
 
     monkeypatch.setattr(local, "_limit_memory", lambda _: os._exit(9))
     monkeypatch.setattr("threading.active_count", lambda: 1)  # a forked worker has the line above too
-    with pytest.raises(EngineFailed, match="keep ending"):
+    with pytest.raises(EngineFailed, match="keep dying"):
         run(tmp_path, [unit("a")])
 
 

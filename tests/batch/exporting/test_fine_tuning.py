@@ -194,7 +194,7 @@ def test_all_pairs_of_a_unit_are_on_the_same_side_of_the_split(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["run", "-o", "t.jsonl"], "name the step with --step: ask, more"),
+        (["run", "-o", "t.jsonl"], "several steps ask a model; name one with --step: ask, more"),
         (["run", "--step", "aks", "-o", "t.jsonl"], "no step 'aks' asks a model: ask, more"),
         (["run", "--step", "ask", "--prompt", "x", "-o", "t.jsonl"], "--prompt is for sifted folders"),
         (["nothing", "-o", "t.jsonl"], "nothing: there is no validated.jsonl"),

@@ -1,6 +1,7 @@
 """Folders and patterns as sources: which files, in which order, under which names."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,17 @@ def test_a_folder_without_input_is_reported(tmp_path: Path, given: str, why: str
     (tmp_path / "empty").mkdir()
     with pytest.raises(UnreadableSource, match=why):
         names(str(tmp_path / given), tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_an_unreadable_folder_inside_is_refused_and_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / "in" / ".hidden").mkdir(parents=True)
+    (tmp_path / "in" / ".hidden").chmod(0o000)
+    write(tmp_path / "in" / "a.jsonl", [unit("a")])
+    assert names(str(tmp_path / "in"), tmp_path) == ["a.jsonl"]
+    (tmp_path / "in" / "closed").mkdir(mode=0o000)
+    with pytest.raises(UnreadableSource, match="in/closed cannot be read: Permission denied"):
+        names(str(tmp_path / "in"), tmp_path)
 
 
 def test_a_folder_may_be_at_a_remote_address(tmp_path: Path) -> None:

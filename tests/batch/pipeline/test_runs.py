@@ -114,7 +114,7 @@ def test_a_run_has_its_own_copy_of_everything(tmp_path: Path) -> None:
 def test_a_run_is_not_created_over_existing_files(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").touch()
-    with pytest.raises(CannotCreate, match="there is something already"):
+    with pytest.raises(CannotCreate, match="it already exists and is not an empty folder"):
         start(EXAMPLES / "random_walk", tmp_path / "run")
     with pytest.raises(CannotCreate, match="s3://bucket/run: a run is kept in a local folder"):
         start(EXAMPLES / "random_walk", Path("s3://bucket/run"))
@@ -268,8 +268,8 @@ def test_a_command_that_finds_nothing_to_do_leaves_the_status_of_a_stopped_run(t
     assert (before["failed"], before["steps"][0]["valid"], before["pending"]) == (1, 2, 3)
     if command == "retry":
         assert retry_command.callback is not None
-        options = {"step": "", "codes": (), "paths": (), "attempts": None, "start": False, "max_cost": None}
-        assert retry_command.callback(str(path), **options) == 0
+        given: dict[str, Any] = {"step": "", "codes": (), "paths": (), "attempts": None}
+        assert retry_command.callback(str(path), **given, start=False, max_cost=None) == 0
     else:
         assert repair(path) == ((), ())
     assert standing(RunDir.look(path), running=False) == before
@@ -321,7 +321,7 @@ def test_a_journal_that_lacks_a_needed_record_is_reported_and_left_unchanged(tmp
     made = next(number for number, row in enumerate(rows) if b'"chunk_001"' in row)
     rows[made] = b"{torn\n"
     journal.write_bytes(b"".join(rows))
-    with pytest.raises(Damaged, match="the record that made 'chunk_001' is gone; begin a new run"):
+    with pytest.raises(Damaged, match="the record that made 'chunk_001' is missing; start a new run"):
         repair(path)
     assert journal.read_bytes() == b"".join(rows)
 
@@ -456,7 +456,7 @@ def test_a_script_that_fails_stops_the_run_with_its_last_output(tmp_path: Path, 
     config.write_text(config.read_text("utf-8").replace('seconds": 0.5', 'seconds": 60'), "utf-8")
     log: list[str] = []
     assert len(go(ran.path, on_log=log.append).valid) == 3  # repaired, it continues
-    assert "config/total.py was changed after the run was made; it is taken as it is now" in log
+    assert "config/total.py was changed after the run was made; the changed version is used" in log
 
 
 def test_a_failing_post_process_stops_nothing(tmp_path: Path) -> None:
@@ -475,7 +475,7 @@ def test_a_failing_post_process_stops_nothing(tmp_path: Path) -> None:
     assert (ran.path / "chunks/chunk_000/one_validated.jsonl.gz").exists()
     log = (ran.path / "RUN_LOG.txt").read_text("utf-8")
     assert "there is no script 'gone.py'" in log
-    assert "leads out of the folder" in log
+    assert "is outside the folder" in log
     assert_whole(ran.path)
 
 

@@ -334,7 +334,7 @@ def test_a_deleted_file_is_named(tmp_path: Path) -> None:
     assert (collect(out)["notes"], len(collect(out)["units"])) == ([], 2)
     (out / "failures.jsonl").unlink()
     data = collect(out)
-    assert data["notes"] == ["failures.jsonl is missing: its units are counted and not shown here."]
+    assert data["notes"] == ["failures.jsonl is missing: its units are counted but not shown here."]
     assert ([shown["unit_id"] for shown in data["units"]], data["summary"]["counts"]["failed"]) == (["a"], 1)
 
 
@@ -342,7 +342,7 @@ def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
     out = run(tmp_path, [unit("a", "no"), unit("b", "no")]).out
     with (out / "failures.jsonl").open("ab") as opened_file:
         opened_file.write(b'[1]\n{"unit_id": "c"\n')
-    assert collect(out)["notes"] == ["2 lines are not a record of a sift, and not shown here."]
+    assert collect(out)["notes"] == ["2 lines are not records of a sift and are not shown here."]
 
 
 def test_an_unfinished_sift_is_shown_as_far_as_it_is(tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_an_unfinished_sift_is_shown_as_far_as_it_is(tmp_path: Path) -> None:
     counts = data["summary"]["counts"]
     assert 0 < counts["units"] < 2000
     assert (counts["valid"] + counts["failed"], data["paths"][0]["failed"]) == (counts["units"], counts["failed"])
-    assert data["notes"] == ["This sift is not finished: the page shows what was judged so far."]
+    assert data["notes"] == ["This sift is not finished: the page shows the results so far."]
     assert {shown["kind"] for shown in data["units"]} == {"valid", "failed"}
     assert write_report(tmp_path / "out").is_file()
     sift([str(file)], spec, tmp_path / "out", options)

@@ -118,7 +118,7 @@ def test_results_that_were_edited_are_not_extended(tmp_path: Path) -> None:
     write(file, [unit("a"), unit("b", "no"), unit("c")])
     with (tmp_path / "out" / "validated.jsonl").open("ab") as opened:
         opened.write(b"mine\n")
-    with pytest.raises(SiftRefused, match=r"validated\.jsonl changed since it was sifted; use --fresh"):
+    with pytest.raises(SiftRefused, match=r"validated\.jsonl has changed since it was sifted; use --fresh"):
         run_files(tmp_path, [str(file)], grow=True)
 
 
@@ -178,7 +178,7 @@ def test_a_stream_can_grow_during_its_run(tmp_path: Path) -> None:
     with pytest.raises(OutOfTime):
         piped(half, time_limit=1e-9)
     with pytest.raises(
-        UnreadableSource, match="stdin has more than this run started with; use --grow to sift that too"
+        UnreadableSource, match="stdin has more lines than when this run started; use --grow to sift those too"
     ):
         piped(whole)
     for other in (half[:-9], b"x" + whole[1:]):
@@ -242,7 +242,7 @@ def test_a_file_with_only_a_new_modification_time_is_not_judged_again(tmp_path: 
     file = write(tmp_path / "lines.jsonl", [unit("a")])
     ran = run_files(tmp_path, [str(file)])
     os.utime(file, ns=(1, 1))
-    with pytest.raises(SiftRefused, match="the files changed since"):
+    with pytest.raises(SiftRefused, match="the files have changed since"):
         run_files(tmp_path, [str(file)])
     assert run_files(tmp_path, [str(file)], grow=True).summary == ran.summary
     assert run_files(tmp_path, [str(file)]).summary == ran.summary

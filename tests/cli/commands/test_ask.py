@@ -127,7 +127,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(desk: Desk) -> No
         (["hi", "--file", "x"], "give PROMPT or --file, not both"),
         (["--file", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["-s", "nowhere.json", "hi"], "there is no such file"),
-        (["--language", "tlh", "-s", PERSON, "hi"], "there are words for en, es"),
+        (["--language", "tlh", "-s", PERSON, "hi"], "there are texts for en, es"),
         ([], "the prompt is empty"),
     ],
 )

@@ -72,11 +72,11 @@ def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> N
         (["new.json", "none.jsonl"], "none.jsonl: there is no such file; give a store"),
         (["new.json"], "Missing argument 'SOURCE...'"),
         (["new.json", "units.jsonl", "--margin", "x"], "--margin 'x': give a share"),
-        (["new.json", "units.jsonl", "--engine", "dask"], "--engine dask: there are local and ray"),
+        (["new.json", "units.jsonl", "--engine", "dask"], "--engine dask: unknown engine; choose local or ray"),
         (["new.json", "units.jsonl", "--json", "--markdown"], "choose one"),
         (["new.json", "units.jsonl", "--since", "soon"], "--since 'soon': give 24h"),
         (["new.json", "units.jsonl", "--labels", "none"], "none: there is no such file of labels"),
-        (["new.json", "units.jsonl", "--html", "no/such/page.html"], "or its folder does not exist"),
+        (["new.json", "units.jsonl", "--html", "no/such/page.html"], "there is no folder no/such"),
     ],
 )
 def test_errors_are_one_message_and_code_2(

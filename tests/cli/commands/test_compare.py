@@ -113,8 +113,8 @@ def test_the_page_is_written_and_an_unwritable_path_is_reported(
 def test_damaged_lines_and_an_unfinished_side_are_reported(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
     with (tmp_path / "b" / "failures.jsonl").open("ab") as opened:
         opened.write(b"torn {\n")
-    assert "B: 1 line is not a record and left out (failures.jsonl@" in run("compare", *both).out
-    assert "> B: 1 line is not a record" in run("compare", *both, "--markdown").out
+    assert "B: 1 line that is not a record left out (failures.jsonl@" in run("compare", *both).out
+    assert "> B: 1 line that is not a record left out" in run("compare", *both, "--markdown").out
 
 
 @pytest.mark.parametrize(

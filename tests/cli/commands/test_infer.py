@@ -72,7 +72,7 @@ def test_json_is_one_document(run: Run, replies: Path) -> None:
         pytest.param(["nowhere.jsonl"], "nowhere.jsonl", id="no such file"),
         pytest.param([], "Missing argument", id="no source"),
         pytest.param(["replies.jsonl", "-o", "x.json"], "ends in .yaml", id="not YAML"),
-        pytest.param(["replies.jsonl", "-o", "no/x.yaml"], "does not exist", id="no such folder"),
+        pytest.param(["replies.jsonl", "-o", "no/x.yaml"], "-o no/x.yaml: there is no folder no", id="no such folder"),
         pytest.param(["replies.jsonl", "--holdout", "0.9"], "0.9", id="too much held out"),
         pytest.param(["replies.jsonl", "--operation", "x"], "OpenAPI", id="no API"),
         pytest.param(["nothing:Order"], "no module 'nothing'", id="no such module"),

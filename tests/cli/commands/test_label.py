@@ -229,7 +229,7 @@ def test_files_get_a_file_of_labels_next_to_them(run: Run, tmp_path: Path) -> No
     (tmp_path / "replies.jsonl").write_text("\n".join(lines))
     (tmp_path / "c.json").write_text(json.dumps(SCHEMA))
     done = run("label", "replies.jsonl", "--author", "ada", stdin="r\n")
-    assert "5 have no verdict; --contract makes one" in done.err
+    assert "5 have no verdict; give --contract to judge them" in done.err
     done = run("label", "replies.jsonl", "--contract", "c.json", "--author", "ada", stdin="r\nw\nq\n")
     assert "stored in replies.labels.jsonl" in done.out
     rows = [json.loads(line) for line in (tmp_path / "replies.labels.jsonl").read_text().splitlines()]
@@ -239,7 +239,7 @@ def test_files_get_a_file_of_labels_next_to_them(run: Run, tmp_path: Path) -> No
     done = run("label", "replies.jsonl", "-c", "c.json", "--author", "ada", stdin="r\n" * 9)
     assert "3 of 3 labelled" in done.out
     done = run("label", "replies.jsonl", "-c", "c.json", "--author", "ada", stdin="r\n")
-    assert "nothing is left to label: 5 replies, 5 of them already labelled" in done.out
+    assert "nothing to label: 5 replies, 5 of them already labelled" in done.out
     done = run("label", "replies.jsonl", "-c", "c.json", "--author", "bob", "--labels", "own.jsonl", stdin="r\nq\n")
     assert (tmp_path / "own.jsonl").exists()
 

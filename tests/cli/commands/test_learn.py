@@ -78,7 +78,7 @@ def test_a_model_that_has_passed_is_not_replaced_by_one_that_has_not(run: Run, b
     (booking / "few.jsonl").write_text("\n".join(rows[:80]), "utf-8")
     done = run(*given, "few.jsonl")
     assert done.code == 1
-    assert "holds an earlier model, which has passed, and stays as it is" in " ".join(done.out.split())
+    assert "contains an earlier model that passed, so it was not replaced" in " ".join(done.out.split())
     assert "Add this to the contract" not in done.out
     assert json.loads(run(*given, "few.jsonl", "--json").out)["model"] is None
     assert (booking / "booking.quality.json").read_bytes() == passed

@@ -15,9 +15,9 @@ def test_a_limit_is_set_shown_and_removed(run: Run, tmp_path: Path) -> None:
     done = run("quota", "set", "--store", "s.db", "--tenant", "acme", "--replies", "10000")
     assert (done.code, done.out, done.err) == (0, "acme, tenant: 10,000 replies per month\n", "")
     done = run("quota", "set", "--store", "s.db", "--tenant", "acme", "--user", "*", "--cost", "2.5", "--per", "day")
-    assert done.out == "acme, user *: 2.50 cost per day\n"
+    assert done.out == "acme, user *: a cost of 2.50 per day\n"
     done = run("quota", "set", "--store", "s.db", "--tenant", "acme", "--model", "m", "--replies", "0", "--no-limit")
-    assert done.out == "acme, model m: none replies per month\n"
+    assert done.out == "acme, model m: no limit on replies per month\n"
     with open_store(tmp_path / "s.db") as store:
         assert [limit[1:] for limit in store.quota.limits()] == [
             ("model", "m", "replies", "month", -1),
@@ -34,7 +34,8 @@ def test_a_limit_is_set_shown_and_removed(run: Run, tmp_path: Path) -> None:
     assert any(row[:3] == ["acme", "tenant", "replies"] and row[-3:] == ["1", "0", "10,000"] for row in rows)
     data = json.loads(run("quota", "show", "--store", "s.db", "--json").out)
     assert {row["used"] for row in data["used"] if row["unit"] == "cost"} == {250_000}
-    run("quota", "set", "--store", "s.db", "--tenant", "acme", "--replies", "0", "--remove")
+    done = run("quota", "set", "--store", "s.db", "--tenant", "acme", "--replies", "0", "--remove")
+    assert done.out == "acme, tenant: the limit on replies per month is removed\n"
     assert len(json.loads(run("quota", "show", "--store", "s.db", "--json").out)["limits"]) == 2
     assert run("quota", "show", "--store", "s.db", "--tenant", "nobody").out.startswith("nothing has been used")
 

@@ -92,7 +92,7 @@ def test_exit_codes_show_how_it_ended(run: Run) -> None:
 def test_failures_are_retried(run: Run) -> None:
     run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
     done = run("retry", "npc")
-    assert (done.code, done.out) == (1, "1 unit had all 3 attempts; --attempts 5 allows more\nnothing to retry\n")
+    assert (done.code, done.out) == (1, "1 unit used all 3 attempts; --attempts 5 allows more\nnothing to retry\n")
     other = ("--code", "V001", "--path", "$.nowhere")
     done = run("retry", "npc", "--attempts", "4", *other)
     assert (done.code, done.out) == (0, "nothing to retry: no failure matches --code V001 --path $.nowhere\n")
@@ -112,7 +112,9 @@ def test_a_run_is_made_first_and_run_later(run: Run) -> None:
     done = run("run", "runs/r", "--json")
     assert done.code == 0
     assert json.loads(done.out)["valid"] == 5
-    assert run("init", "pipelines/reviews", "--run-dir", "runs/r").err.endswith("or `trueup run` what is there\n")
+    assert run("init", "pipelines/reviews", "--run-dir", "runs/r").err.endswith(
+        "or resume the run in it with `trueup run`\n"
+    )
 
 
 def test_errors_in_a_pipeline_are_reported_before_anything_is_made(run: Run, desk: Path) -> None:

@@ -231,7 +231,7 @@ def test_errors_of_a_sift_are_reported_before_anything_is_judged(run: Run, run_o
             ("in.jsonl", "-s", "s.json", "-o", "s3://bucket/out"),
             "s3://bucket/out: results are written to a local folder",
         ),
-        (("in.jsonl", *by, "--engine", "spark"), "--engine spark: there are local and ray[:ADDRESS]"),
+        (("in.jsonl", *by, "--engine", "spark"), "--engine spark: unknown engine; choose local or ray[:ADDRESS]"),
         (
             ("in.jsonl", *by, "--contract", "people.yaml"),
             "--contract already decides this: leave out --schema, or give",
@@ -268,6 +268,14 @@ def test_filters_report_their_errors(run: Run, files: Path) -> None:
         assert says in ran.err
         assert "Traceback" not in ran.err
     assert run("schema", "s.json", "--timeout", "0.0000001", stdin=unit("a") + "\n" + unit("b")).code == 3
+
+
+def test_rules_reads_the_rules_of_a_contract(run: Run, files: Path) -> None:
+    for given in ("[{name: adult, expr: age >= 18}]", "{rules: [{name: adult, expr: age >= 18}]}"):
+        (files / "contract.yaml").write_text(f"name: person\nschema: {{type: object}}\nrules: {given}\n")
+        ran = run("rules", "contract.yaml", stdin='{"unit_id": "a", "age": 3}\n{"unit_id": "b", "age": 30}\n')
+        assert (ran.code, ran.out) == (1, '{"unit_id": "b", "age": 30}\n'), ran.err
+        assert "adult" in ran.err
 
 
 @pytest.mark.spec("B14", "X5")

@@ -107,7 +107,7 @@ def test_a_response_without_tools_is_judged_by_its_text(run: Run) -> None:
 def test_a_file_that_is_not_a_response_is_read_as_text_with_a_note(run: Run) -> None:
     done = run("check", "--reply", "-", stdin='{"name": "Ada"}')
     assert done.code == 0
-    assert "no known response, read as text" in done.out
+    assert "not a known response format, read as text" in done.out
 
 
 def test_json_contains_calls_and_refusals(run: Run, desk: Path) -> None:

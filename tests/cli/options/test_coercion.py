@@ -150,8 +150,8 @@ def test_every_command_that_takes_a_schema_takes_the_options_of_coercion() -> No
     [
         ({"enum_prefix": ["x"]}, "coerce has no option 'enum_prefix'; did you mean 'enum_prefixes'?"),
         ({"enum_prefixes": 3}, "coerce: Expected `array`, got `int`"),
-        ("much", "coerce is one of off, standard, eager, Options, or a mapping of"),
-        (None, "coerce is one of"),
+        ("much", "coerce must be one of off, standard, eager, Options, or a mapping of"),
+        (None, "coerce must be one of"),
     ],
 )
 def test_coercion_that_cannot_be_read_is_refused(coerce: Any, said: str) -> None:

@@ -99,7 +99,7 @@ def test_a_long_chain_and_a_wide_diamond_end(tmp_path: Path) -> None:
         (tmp_path / f"wide{n}.yaml").write_text(
             f"extends: [wide{n + 1}.yaml, wide{n + 1}.yaml]" if n < 15 else "name: end"
         )
-    with pytest.raises(ContractError, match="more than 20 contracts"):
+    with pytest.raises(ContractError, match="is longer than 20 files"):
         Contract.load(tmp_path / "chain0.yaml")
     assert Contract.load(tmp_path / "wide0.yaml").name == "end"
 
@@ -119,8 +119,8 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     ("schema", "code", "says"),
     [
         ("nowhere.json", "N007", "there is no such file"),
-        ("https://example.org/x.json", "N007", "nothing is fetched"),
-        ("file:///etc/passwd", "N007", "nothing is fetched"),
+        ("https://example.org/x.json", "N007", "does not fetch files"),
+        ("file:///etc/passwd", "N007", "does not fetch files"),
         ('\'{"type": "object"}\'', "N007", "text that contains JSON"),
         ("shop.models:Invoice", "N007", "must end in"),
         ("broken.json", "N002", "not JSON"),

@@ -43,7 +43,7 @@ def test_without_a_conversation_the_reply_is_the_first_and_nothing_was_asked(sou
 
 @pytest.mark.parametrize("history", ["Why?", {"messages": []}, 3, iter([ASKED])])
 def test_a_history_that_is_not_a_list_is_refused(history: Any) -> None:
-    with pytest.raises(TypeError, match="history is a list of the messages before the reply; got "):
+    with pytest.raises(TypeError, match="history must be a list of the messages before the reply; got "):
         Contract(reply={"rules": [lambda reply, context: True]}).check("Because it rains.", {"history": history})
 
 

@@ -241,13 +241,13 @@ def test_examples_must_be_a_list(lint: Lint) -> None:
     [
         (
             "reply: yes\n",
-            "'reply' takes a mapping or true or false, not text. Write true or false; anything else is text.",
+            "'reply' must be a mapping or true or false, not text. Write true or false; anything else is text.",
         ),
-        ("states: []\n", "'states' takes a mapping, not a list"),
-        ("schema: true\nrules: [{name: a}]\n", "'rules[0]' has no 'expr'. Add it."),
-        ("schema: true\nrules: [5]\n", "'rules[0]' takes a mapping or text, not a number"),
-        ("schema: 5\n", "'schema' takes a mapping, text or true or false, not a number"),
-        ("name: 5\n", "'name' takes text, not a number. Put it in quotes."),
+        ("states: []\n", "'states' must be a mapping, not a list"),
+        ("schema: true\nrules: [{name: a}]\n", "'rules[0]' is missing 'expr'. Add it."),
+        ("schema: true\nrules: [5]\n", "'rules[0]' must be a mapping or text, not a number"),
+        ("schema: 5\n", "'schema' must be a mapping, text or true or false, not a number"),
+        ("name: 5\n", "'name' must be text, not a number. Put it in quotes."),
         (
             "examples: [{reply: hi, gives: [v001]}]\n",
             '"v001" is not a finding code. Write a code such as V001, or code and path: V001 $.age.',

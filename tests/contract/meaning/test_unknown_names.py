@@ -189,7 +189,7 @@ def test_the_declared_fields_are_those_of_the_context() -> None:
 
 @pytest.mark.parametrize("given", ["limit", 5, [5], {"limit": 1}])
 def test_the_declaration_is_a_list_of_names(given: Any) -> None:
-    with pytest.raises(TypeError, match="input is a list of names"):
+    with pytest.raises(TypeError, match="input must be a list of names"):
         Contract(Plain, rules=["a > 0"], input=given)
 
 

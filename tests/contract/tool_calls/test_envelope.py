@@ -128,7 +128,7 @@ def test_a_value_the_schema_describes_is_data_even_in_the_shape_of_a_call() -> N
 
 
 def test_a_context_that_is_not_a_dict_is_refused() -> None:
-    with pytest.raises(TypeError, match="context is a dict such as"):
+    with pytest.raises(TypeError, match="context must be a dict such as"):
         TOOLED.check("{}", ["state"])  # type: ignore[arg-type]
 
 

@@ -139,7 +139,7 @@ def _on_disk(encoding: str) -> bool:
 def _counted(count: Counter, text: str) -> int:
     number = count(text)
     if type(number) is not int or number < 0:
-        raise TypeError(f"tokenizer returns the number of tokens of a text; got {number!r}")
+        raise TypeError(f"tokenizer must return the number of tokens of a text; got {number!r}")
     return number
 
 

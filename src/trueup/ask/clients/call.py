@@ -110,7 +110,7 @@ def _iterable(result: Any) -> Iterable[Any]:
     if hasattr(result, "__iter__"):
         pieces: Iterable[Any] = result
         return pieces
-    raise TypeError(f"a callable that streams returns an iterable of pieces; got {type(result).__name__}")
+    raise TypeError(f"a callable that streams must return an iterable of pieces; got {type(result).__name__}")
 
 
 async def _awaited(result: Any) -> AsyncIterator[Any]:

@@ -61,7 +61,7 @@ def find_client(call: Any) -> Client:
             from trueup.ask.clients.http import Http
 
             return Http(call)
-        raise ValueError(f"cannot ask {masked(call)!r}: an address starts with http:// or https://")
+        raise ValueError(f"cannot ask {masked(call)!r}: an address must start with http:// or https://")
     home = _home(call)
     for package, fits, module, name in _KINDS if home else ():
         if package == home and fits(call):

@@ -145,7 +145,7 @@ def completions_url(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise ValueError(f"cannot ask {masked(url)!r}: an address starts with http:// or https:// and names a host")
+        raise ValueError(f"cannot ask {masked(url)!r}: an address must start with http:// or https:// and name a host")
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         path = f"{path or '/v1'}/chat/completions"

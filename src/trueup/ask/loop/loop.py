@@ -113,7 +113,7 @@ class Loop:
         retries: Retries | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
-            raise TypeError(f"policy is a Policy(…), such as Policy(repairs=1); got {type(policy).__name__}")
+            raise TypeError(f"policy must be a Policy(…), such as Policy(repairs=1); got {type(policy).__name__}")
         self.contract = contract
         self.policy = policy
         self.messages = opened(messages)

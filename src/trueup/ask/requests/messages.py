@@ -29,7 +29,7 @@ def opened(messages: Any) -> Messages:
     if isinstance(messages, Mapping):
         return [messages]
     if not isinstance(messages, Sequence) or isinstance(messages, bytes | bytearray):
-        raise TypeError(f"messages is a text or a list of messages; got {type(messages).__name__}")
+        raise TypeError(f"messages must be a text or a list of messages; got {type(messages).__name__}")
     if not messages:
         raise ValueError("messages is empty; give a text, or a list with at least one message")
     return list(messages)

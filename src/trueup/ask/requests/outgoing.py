@@ -32,9 +32,11 @@ class Outgoing:
         measured: "dict[str, Measure] | None" = None,
     ) -> None:
         if hook is not None and not callable(hook):
-            raise TypeError(f"on_request is a function that takes a Request; got {type(hook).__name__}")
+            raise TypeError(f"on_request must be a function that takes a Request; got {type(hook).__name__}")
         if cache is not None and not all(callable(getattr(cache, name, None)) for name in ("get", "put", "drop")):
-            raise TypeError(f"cache is a cache, such as FileCache(path) or MemoryCache(); got {type(cache).__name__}")
+            raise TypeError(
+                f"cache must be a cache, such as FileCache(path) or MemoryCache(); got {type(cache).__name__}"
+            )
         self._policy = policy
         self._hook = hook
         self._cache = cache
@@ -79,8 +81,8 @@ class Outgoing:
             return changed
         if isinstance(changed, Coroutine):
             changed.close()
-            raise TypeError("on_request is a plain function, in `aask` too; got a coroutine function")
-        raise TypeError(f"on_request returns a Request, or None to send it unchanged; got {type(changed).__name__}")
+            raise TypeError("on_request must be a plain function, in `aask` too; got a coroutine function")
+        raise TypeError(f"on_request must return a Request, or None to send it unchanged; got {type(changed).__name__}")
 
     def _looked_up(self, cache: "Cache", request: Request, client: Any) -> bool:
         from trueup.ask.requests.replay import CachedReply, key_of, raw_in  # needed only with a cache

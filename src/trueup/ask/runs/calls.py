@@ -110,7 +110,7 @@ def _decided(turns: Turns[Any], call: ToolCall, shown: ToolCall, said: Decision)
         return turns.vetoed(call, said or "")
     if isinstance(said, ToolCall):
         return (said,)
-    raise TypeError(f"on_call returns None, False, a reason or a ToolCall; got {type(said).__name__}")
+    raise TypeError(f"on_call must return None, False, a reason or a ToolCall; got {type(said).__name__}")
 
 
 async def amake(turns: Turns[Any], calls: Sequence[ToolCall], on_call: Hook | None) -> AsyncGenerator[RunPart, None]:

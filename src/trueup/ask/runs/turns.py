@@ -54,7 +54,7 @@ class TurnSettings(NamedTuple):
         for name in ("turns", "max_result", "parallel"):
             number = getattr(self, name)
             if type(number) is not int or number < 1:
-                raise ValueError(f"{name} is a whole number, 1 or more; got {number!r}")
+                raise ValueError(f"{name} must be a whole number, 1 or more; got {number!r}")
         return self
 
 

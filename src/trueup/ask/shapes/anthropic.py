@@ -82,14 +82,14 @@ def _result(output: Output, where: str) -> Row:
 def _media(part: Media, where: str) -> Row:
     if part.kind == "image":
         if part.media_type and part.media_type not in _IMAGES:
-            raise refused(where, f"Anthropic does not take {part.media_type}", "give a PNG, JPEG, GIF or WebP")
+            raise refused(where, f"Anthropic does not accept {part.media_type}", "give a PNG, JPEG, GIF or WebP")
         return {"type": "image", "source": _source(part)}
     if part.media_type == "application/pdf" or (part.url and part.kind == "file"):
         return {"type": "document", "source": _source(part), **({"title": part.name} if part.name else {})}
     if part.kind == "text" and part.data is not None:
         source = {"type": "text", "media_type": "text/plain", "data": text_of(part)}
         return {"type": "document", "source": source}
-    raise refused(where, f"Anthropic does not take {part!r}", "give an image, a PDF or a text")
+    raise refused(where, f"Anthropic does not accept {part!r}", "give an image, a PDF or a text")
 
 
 def _source(part: Media) -> Row:

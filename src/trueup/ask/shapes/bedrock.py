@@ -84,5 +84,7 @@ def _media(part: Media, where: str) -> Row:
         name = _UNNAMED.sub("-", part.name.rpartition(".")[0] or part.name).strip("-") or "file"
         return {"document": {"format": _DOCUMENTS[part.media_type], "name": name, "source": source}}
     raise refused(
-        where, f"Bedrock does not take {part!r}", "give a PNG, JPEG, GIF or WebP image, a PDF, a text or an office file"
+        where,
+        f"Bedrock does not accept {part!r}",
+        "give a PNG, JPEG, GIF or WebP image, a PDF, a text or an office file",
     )

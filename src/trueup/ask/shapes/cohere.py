@@ -54,7 +54,7 @@ def _textual(said: NeutralMessage) -> NeutralMessage:
             continue
         if isinstance(part, Media) and part.kind != "image":
             raise refused(
-                f"messages[{said.at}].content[{n}]", f"Cohere does not take {part!r}", "give its text, or an image"
+                f"messages[{said.at}].content[{n}]", f"Cohere does not accept {part!r}", "give its text, or an image"
             )
         parts.append(part)
     return said._replace(parts=tuple(parts))

@@ -77,4 +77,4 @@ def _block(part: Part, where: str) -> Row:
         return {"type": "input_audio", "input_audio": part.url or part.base64}
     if part.media_type == "application/pdf" or part.url:
         return {"type": "document_url", "document_url": part.data_url}
-    raise refused(where, f"Mistral does not take {part!r}", "give an image, a PDF, audio or a text")
+    raise refused(where, f"Mistral does not accept {part!r}", "give an image, a PDF, audio or a text")

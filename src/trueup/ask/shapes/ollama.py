@@ -66,4 +66,4 @@ def _add(part: Media, where: str, texts: list[str], images: list[str]) -> None:
     elif part.kind == "text":
         texts.append(text_of(part))
     else:
-        raise refused(where, f"Ollama does not take {part!r}", "give its text, or an image")
+        raise refused(where, f"Ollama does not accept {part!r}", "give its text, or an image")

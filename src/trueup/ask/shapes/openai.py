@@ -62,7 +62,7 @@ def as_texts(messages: Sequence[Any], who: str) -> list[Any]:
             continue
         for n, part in enumerate(said.parts):
             if isinstance(part, Media) and (part.kind != "text" or part.data is None):
-                raise refused(f"messages[{said.at}].content[{n}]", f"{who} does not take {part!r}", "give its text")
+                raise refused(f"messages[{said.at}].content[{n}]", f"{who} does not accept {part!r}", "give its text")
         texts = (PlainText(text_of(part)) if isinstance(part, Media) else part for part in said.parts)
         out += written_as(said._replace(parts=tuple(texts)))
     return out
@@ -126,7 +126,7 @@ def _block(part: Part, where: str) -> Row:
     if part.data is not None and part.media_type == "application/pdf":
         return {"type": "file", "file": {"filename": part.name or "file.pdf", "file_data": part.data_url}}
     raise refused(
-        where, f"a chat completion does not take {part!r}", "give an image, a PDF as bytes, a text, WAV or MP3"
+        where, f"a chat completion does not accept {part!r}", "give an image, a PDF as bytes, a text, WAV or MP3"
     )
 
 

@@ -72,4 +72,4 @@ def _block(part: Part, role: str, where: str) -> Row:
         return {"type": "input_file", "file_url": part.url}
     if part.kind == "file":
         return {"type": "input_file", "filename": part.name or "file", "file_data": part.data_url}
-    raise refused(where, f"the Responses API does not take {part!r}", "give an image, a PDF or another document")
+    raise refused(where, f"the Responses API does not accept {part!r}", "give an image, a PDF or another document")

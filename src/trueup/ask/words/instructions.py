@@ -31,7 +31,7 @@ def instructions(contract: "Contract", form: Form, language: str | None, *, tool
     if form not in FORMS:
         near = nearest(str(form), FORMS)
         meant = f"; did you mean {near!r}?" if near else ""
-        raise ValueError(f"format is one of {', '.join(FORMS)}; got {form!r}{meant}")
+        raise ValueError(f"format must be one of {', '.join(FORMS)}; got {form!r}{meant}")
     words = find_words(language or contract.language or "en", None)
     options = contract.call_options
     schema = schema_told(None if contract.schema is None else contract.schema.source, options)

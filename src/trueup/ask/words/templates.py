@@ -107,7 +107,7 @@ def shipped(language: str) -> Templates:
         near = nearest(base, known)
         meant = f"did you mean {near!r}? " if near else ""
         raise WordsError(
-            f"language {language!r}: {meant}there are words for {', '.join(known)}; give your own with Policy(words=…)"
+            f"unknown language {language!r}; {meant}there are texts for {', '.join(known)}; give your own with Policy(words=…)"
         )
     templates, tables = _checked(_parsed(folder.joinpath(f"{base}.yaml").read_text("utf-8"), base), base)
     return Templates(templates, {name: tables.get(name, {}) for name in _TABLES})

@@ -62,6 +62,6 @@ def describe(error: BaseException) -> str:
         return str(error)
     what = error.filename or "standard output"
     if error.errno == errno.EFBIG:
-        return f"{what} could not be written: it would grow over the limit on the size of files"
+        return f"{what} could not be written: it would exceed the file size limit"
     why = "the disk quota is used up" if error.errno == errno.EDQUOT else "the disk is full"
     return f"{why}: {what} could not be written"

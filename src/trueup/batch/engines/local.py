@@ -175,7 +175,7 @@ class WorkerPool:
         total = sum(n for (number, _), n in self._deaths.items() if number == place[0])
         if total > _MOST_DEATHS or (line == IDLE and self._deaths[place] > 3):
             raise EngineFailed(
-                f"workers keep ending (exit code {code}); look at memory, disk and the contract's own checks"
+                f"worker processes keep dying (exit code {code}); check memory, disk space and the contract's custom checks"
             )
         if line != IDLE and self._deaths[place] > 1:
             task = task._replace(condemned={**task.condemned, line: "U008"})

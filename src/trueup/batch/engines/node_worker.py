@@ -84,7 +84,7 @@ def _opened(parcel: bytes) -> Any:
         read: Any = pickle.loads(parcel)  # noqa: S301 - from the command that started the run
         if read.version != __version__:
             return RangeFailure(
-                f"{where}, trueup is {__version__}, and here it is {read.version}; install the same version on all nodes"
+                f"{where}, trueup is version {__version__}, but here it is {read.version}; install the same version on all nodes"
             )
         return read.desk()
     except (BadContract, ImportError, AttributeError) as error:

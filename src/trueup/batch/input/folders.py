@@ -85,7 +85,13 @@ def _given(files: list[str]) -> Iterator[str]:
 
 def _walk(root: Path) -> Iterator[str]:
     """The files in a folder, by their path inside it. The work folder of a sift, which may have many, is not listed."""
-    for folder, inner, names in os.walk(root):
+
+    def refuse(error: OSError) -> None:  # its files would be left out silently
+        inside = Path(error.filename).relative_to(root)
+        if not any(part.startswith((".", "_")) for part in inside.parts):
+            raise BadFolder(f"the folder {error.filename} cannot be read: {error.strerror}")
+
+    for folder, inner, names in os.walk(root, onerror=refuse):
         if Path(folder) != root and _WORK in inner:
             inner.clear()
             continue

@@ -280,7 +280,7 @@ def _from_stream(target: Path, stream: BinaryIO | None, name: str, *, grow: bool
     """
     if not target.exists():
         if stream is None:
-            raise UnreadableSource(f"{name} was not read to its end before; pipe it in again")
+            raise UnreadableSource(f"{name} was not read to its end the last time; pipe it in again")
         _spool(_chunks(stream), target)
     elif stream is not None:
         try:
@@ -289,7 +289,7 @@ def _from_stream(target: Path, stream: BinaryIO | None, name: str, *, grow: bool
             else:
                 _stay_same(stream, target)
         except _Differs as error:
-            raise UnreadableSource(f"{name} {error} choose another --out, or --fresh") from None
+            raise UnreadableSource(f"{name} {error} choose another --out, or use --fresh to start over") from None
     digest = hashlib.blake2b(digest_size=16)
     with target.open("rb") as opened:
         for chunk in _chunks(opened):
@@ -305,7 +305,7 @@ def _stay_same(stream: BinaryIO, target: Path) -> None:
     """Make sure that a stream gives the bytes that were copied; nothing at all counts as the same."""
     size = sum(map(len, _grown(stream, target)))
     if size > target.stat().st_size:
-        raise _Differs("has more than this run started with; use --grow to sift that too, or")
+        raise _Differs("has more lines than when this run started; use --grow to sift those too, or")
 
 
 def _grown(stream: BinaryIO, target: Path) -> Iterator[bytes]:

@@ -57,7 +57,7 @@ class ContractSpec(NamedTuple):
                 pickle.dumps(self.held)
             except (pickle.PicklingError, AttributeError, TypeError) as error:
                 raise BadContract(
-                    f"this contract cannot travel to another process ({error}); give a file or module:name"
+                    f"this contract cannot be sent to another process ({error}); give a file or module:name"
                 ) from None
             return self
         return self._replace(held=None, path=str(Path(self.path).absolute()) if self.path else "")
@@ -149,7 +149,7 @@ def _imported(named: str, home: str) -> Any:
             found = getattr(found, part)
     except ModuleNotFoundError as error:
         raise BadContract(
-            f"{named}: there is no module {error.name!r} (looked in {home} and where this Python looks)"
+            f"{named}: there is no module {error.name!r} (searched in {home} and on Python's path)"
         ) from None
     except Exception as error:  # noqa: BLE001 - what a user's module raises on import can be anything
         raise BadContract(f"{named}: {type(error).__name__}: {error}") from None

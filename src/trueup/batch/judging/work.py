@@ -216,7 +216,7 @@ def write_part(parts: str | Path, number: int, pieces: Iterable[bytes]) -> Judge
         _put_part(path, beside, pieces)
     part = read_part(path)
     if part is None:
-        raise EngineFailed(f"{path}: the part that was written is not whole; look at the disk")
+        raise EngineFailed(f"{path}: the part that was written is incomplete; check the disk")
     return JudgedRange(number, part.sizes, part.tally)
 
 

@@ -425,4 +425,4 @@ def _offset(found: tuple[int, Row]) -> int:
 
 
 def _broken(what: str) -> BrokenRange:
-    return BrokenRange(f"{what}: the records do not fit their ids; use --fresh to start over")
+    return BrokenRange(f"{what}: the records do not match their ids; use --fresh to start over")

@@ -123,7 +123,7 @@ class Shelf:
         path = self._file(row)
         part = read_part(path) if row.kept is None else _foot(path, row.kept)
         if part is None or part.key != self._key or part.piece != row.piece:
-            raise BrokenRange(f"{path}: a part of this run is missing or not whole; use --fresh to start over")
+            raise BrokenRange(f"{path}: a part of this run is missing or incomplete; use --fresh to start over")
         sizes = part.sizes
         if row.kept is None:
             starts = [sum(sizes[:section]) for section in range(6)]

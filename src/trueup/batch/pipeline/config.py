@@ -93,7 +93,7 @@ class Pipeline:
             raise ValueError(f"{'/'.join(parts)[:80]!r} is not a file name")
         path = root.joinpath(*parts)
         if not path.resolve().is_relative_to(root):
-            raise ValueError(f"{'/'.join(parts)} leads out of the folder of the pipeline")
+            raise ValueError(f"{'/'.join(parts)} is outside the folder of the pipeline")
         return path
 
     @property

@@ -98,7 +98,7 @@ def collect(folder: Path) -> Row:
 def _collected(sifted: Sifted) -> Row:
     notes = []
     if sifted.state != "done":
-        notes.append("This sift is not finished: the page shows what was judged so far.")
+        notes.append("This sift is not finished: the page shows the results so far.")
     summary = sifted.summary
     if "by_path" not in summary:
         summary = _counted_again(sifted)
@@ -107,7 +107,7 @@ def _collected(sifted: Sifted) -> Row:
     rows = ((piece.kind, row) for piece in failing_first for row in _rows(sifted, piece, damaged))
     data = page_data("sift", summary, rows)
     missing = [piece.path.name for piece in sifted.pieces if sifted.state == "done" and not piece.path.is_file()]
-    notes += (f"{name} is missing: its units are counted and not shown here." for name in missing)
+    notes += (f"{name} is missing: its units are counted but not shown here." for name in missing)
     if damaged:
         notes.append(left_out(len(damaged), "a sift"))
     return {**data, "notes": notes, "files": "failures.jsonl and validated.jsonl"}
@@ -117,10 +117,11 @@ def left_out(damaged: int, what: str) -> str:
     """A note about lines that are not records.
 
     >>> left_out(2, "a run")
-    '2 lines are not a record of a run, and not shown here.'
+    '2 lines are not records of a run and are not shown here.'
     """
-    lines = "1 line is" if damaged == 1 else f"{damaged:,} lines are"
-    return f"{lines} not a record of {what}, and not shown here."
+    if damaged == 1:
+        return f"1 line is not a record of {what} and is not shown here."
+    return f"{damaged:,} lines are not records of {what} and are not shown here."
 
 
 def _counted_again(sifted: Sifted) -> Row:

@@ -100,7 +100,7 @@ def _unfinished(folder: Path) -> Sifted:
     if facts.get("state") == "done" and (folder / "summary.json").is_file():
         raise Moved(folder)
     if "key" not in facts:
-        raise NotASift(f"{folder}: the sift has only just started; there are no results yet")
+        raise NotASift(f"{folder}: there are no results yet; the sift has not judged anything")
     if facts.get("format") != FORMAT:
         raise NotASift(f"{work}: written by another version of trueup; sift the files again with --fresh")
     try:

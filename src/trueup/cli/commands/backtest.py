@@ -142,7 +142,7 @@ def _engine(options: dict[str, Any]) -> dict[str, Any]:
 
     name, _, address = options.pop("engine").partition(":")
     if name not in ("local", "ray"):
-        raise click.UsageError(f"--engine {name}: there are local and ray[:ADDRESS]")
+        raise click.UsageError(f"--engine {name}: unknown engine; choose local or ray[:ADDRESS]")
     return {"engine": name, "address": address, "guard": UnitLimits(options.pop("unit_timeout"))}
 
 
@@ -162,8 +162,10 @@ def _refuse_outputs(options: dict[str, Any], read: list[str]) -> None:
         if target in files or inside or (target.is_file() and is_store(given)):
             raise Unavailable(f"--{name} {given}: this command reads that file, or it is a store; name another one")
         files.add(target)
-        if Path(given).is_dir() or not Path(given).absolute().parent.is_dir():
-            raise Unavailable(f"--{name} {given}: this is a folder, or its folder does not exist")
+        if Path(given).is_dir():
+            raise Unavailable(f"--{name} {given}: that is a directory; name a file")
+        if not Path(given).absolute().parent.is_dir():
+            raise Unavailable(f"--{name} {given}: there is no folder {Path(given).parent}")
 
 
 def _run(

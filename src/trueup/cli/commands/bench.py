@@ -135,7 +135,7 @@ def _streaming(data: Any) -> BenchTable:
         if "ms" in row
     ]
     note = (
-        f"{data['characters']:,} characters in {data['chunks']:,} chunks, the value so far read at every chunk, in ms; "
+        f"{data['characters']:,} characters in {data['chunks']:,} chunks, reading the value so far at every chunk, in ms; "
         "the ratio is to jiter."
     )
     return BenchTable("Streaming", note, ["reader", "ms", "ratio"], rows, "<>>")
@@ -167,8 +167,8 @@ def _state(data: Any) -> BenchTable:
     rows = [[name, _us(us)] for name, us in data["us"].items()]
     rows.append(["compile: 100 patterns and 200 terms", f"{data['compiled'] * 1e6:,.0f}"])
     note = (
-        f"{data['characters']:,} characters of Spanish against 100 patterns and 200 terms, whatever their case and "
-        "accents, in µs; the rows of `re` know case alone."
+        f"{data['characters']:,} characters of Spanish against 100 patterns and 200 terms, ignoring case and "
+        "accents, in µs; the rows of `re` ignore only case."
     )
     return BenchTable("Dialogue state", note, ["check", "µs"], rows, "<>")
 

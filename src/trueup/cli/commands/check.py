@@ -228,7 +228,7 @@ def _judge(contract: Any, raw: bytes, name: str, given: CheckInputs, *, response
         reading = read_document(raw)
         name = f"{name} · {reading.key}" if reading.key else name
         if not reading.findings and not reading.reply.provider:
-            name = f"{name} · no known response, read as text"
+            name = f"{name} · not a known response format, read as text"
         source = reading
     try:
         return contract.check(source, given.context), name

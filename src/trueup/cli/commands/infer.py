@@ -107,8 +107,10 @@ def _refuse_output(path: Path, *, force: bool) -> None:
     keep_results("-o", path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise Unavailable(f"-o {path}: a draft is YAML; give a name that ends in .yaml")
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise Unavailable(f"-o {path}: this is a folder, or its folder does not exist")
+    if path.is_dir():
+        raise Unavailable(f"-o {path}: that is a directory; name a file")
+    if not path.absolute().parent.is_dir():
+        raise Unavailable(f"-o {path}: there is no folder {path.parent}")
     if path.exists() and not force:
         raise Unavailable(f"-o {path}: the file already exists; choose another name, or give --force to replace it")
 

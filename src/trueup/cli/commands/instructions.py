@@ -54,7 +54,7 @@ def instructions(form: Any, language: str | None, *, no_tools: bool, provider: A
             return 0
         text = contract.instructions(form, language, tools=not no_tools)
     except ValueError as error:
-        raise Unavailable(str(error)) from None
+        raise Unavailable(f"--strict {provider}: {error}" if provider is not None else str(error)) from None
     if text:
         write(safe(text) + "\n")
     else:

@@ -248,7 +248,7 @@ def _summary_lines(summary: "Summary", width: int) -> "Iterator[Line]":
         said = "random sample: none labelled, so recall is unknown"
     yield [(said, "")]
     if sample.skipped:
-        yield [(f"{sample.skipped:,} of the random sample were skipped; recall may be off by them", "yellow")]
+        yield [(f"{sample.skipped:,} of the random sample were skipped, which may distort recall", "yellow")]
     found = summary.agreement
     if found.items:
         kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
@@ -301,12 +301,12 @@ def _say_nothing_left(found: "Queue") -> None:
     if not found.seen:
         click.echo("no replies are selected")
         return
-    click.echo(f"nothing is left to label: {found.seen:,} replies, {found.labelled:,} of them already labelled")
+    click.echo(f"nothing to label: {found.seen:,} replies, {found.labelled:,} of them already labelled")
 
 
 def _say_left_out(found: "Queue", contract: str | None) -> None:
     if found.unjudged:
-        advice = "; --contract makes one" if contract is None else ""
+        advice = "; give --contract to judge them" if contract is None else ""
         click.echo(f"{found.unjudged:,} of {found.seen:,} have no verdict{advice}", err=True)
     for reason, n in found.unreadable.items():
         click.echo(f"{n:,} of {found.seen:,} cannot be shown: {reason.replace('_', ' ')}", err=True)
@@ -394,6 +394,8 @@ def _say_result(session: "LabellingSession", promoted: "tuple[Label, ...]") -> N
     click.echo("\n" + ", ".join(said))
     click.echo(safe_line(f"stored in {session.sink.name}" + (f", author {session.author}" if session.author else "")))
     if promoted:
-        click.echo(f"{len(promoted):,} earlier labels now count for the random sample: their replies were drawn")
+        click.echo(
+            f"{len(promoted):,} earlier labels now count towards the random sample, because their replies were drawn for it"
+        )
     if n := counted["skipped at random"]:
         click.echo(f"{n:,} of the random sample skipped; they are shown again, since recall depends on them", err=True)

@@ -154,7 +154,7 @@ def _lines(learned: "Learned", path: Path, size: int | None, named: str) -> list
         "",
     ]
     if size is None:
-        kept = f"{path} holds an earlier model, which has passed, and stays as it is. To write this one, name another file with -o."
+        kept = f"{path} contains an earlier model that passed, so it was not replaced. To write this one, name another file with -o."
         return [*lines, *_wrapped(kept, width)]
     lines += [
         "Add this to the contract:",

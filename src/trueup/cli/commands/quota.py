@@ -112,11 +112,14 @@ def set_limit(
         store.quota.set_limit(tenant, amount, scope=scope, name=name or "", unit=unit, period=per)  # type: ignore[arg-type]
     from trueup.verdict.display import safe_line
 
-    said = (
-        "the limit was removed"
-        if amount is None
-        else f"{_amount(amount, unit)} {unit} per {per}".replace("per total", "in all")
-    )
+    span = "in total" if per == "total" else f"per {per}"
+    if amount is None:
+        said = f"the limit on {unit} {span} is removed"
+    elif amount < 0:
+        said = f"no limit on {unit} {span}"
+    else:
+        shown = _amount(amount, unit)
+        said = f"{shown} replies {span}" if unit == "replies" else f"a cost of {shown} {span}"
     click.echo(f"{safe_line(tenant)}, {safe_line(_whose(scope, name or ''))}: {said}")
 
 
@@ -135,7 +138,9 @@ def check(url: str, tenant: str | None) -> int:
     for fault in faults:
         click.echo(safe_line(fault))
     click.echo(
-        "the ledger agrees with the recorded use and the amounts on hold" if not faults else f"{len(faults)} disagree",
+        "the ledger agrees with the recorded use and reservations"
+        if not faults
+        else f"{len(faults)} sums disagree with the ledger",
         err=bool(faults),
     )
     return 1 if faults else 0

@@ -69,7 +69,7 @@ def retry(
         write(f"{count(found.units, 'unit')} to retry in {', '.join(found.chunks)}\n")
     if found.exhausted:
         write(
-            f"{count(found.exhausted, 'unit')} had all {found.limit} attempts; --attempts {found.limit + 2} allows more\n"
+            f"{count(found.exhausted, 'unit')} used all {found.limit} attempts; --attempts {found.limit + 2} allows more\n"
         )
     if found.kept:
         write(f"{count(found.kept, 'unit')} failed in a way that asking again cannot fix\n")
@@ -79,7 +79,7 @@ def retry(
         write(f"nothing to retry: no failure matches {wanted}\n" if no_match else "nothing to retry\n")
         return 1 if found.exhausted or found.kept else 0
     if not start:
-        write(f"`trueup run {safe_line(str(path))}` retries them\n")
+        write(f"`trueup run {safe_line(str(path))}` asks for their replies again\n")
         return 0
     with told():
         watcher = Watcher(quiet=False)

@@ -55,7 +55,9 @@ def _section(given: str, step: str | None) -> Any:
     data = document.data
     if isinstance(data, dict) and "validation" in data:
         data = data["validation"]
-    elif isinstance(data, dict) and isinstance(data.get("rules"), dict):
+    elif isinstance(data, dict) and (
+        isinstance(data.get("rules"), dict) or (isinstance(data.get("rules"), list) and not _OTHERS.isdisjoint(data))
+    ):
         data = data["rules"]
     if step is not None:
         if not isinstance(data, dict) or step not in data:

@@ -91,7 +91,7 @@ def _place(place: str, chosen: dict[str, Any], options: "PipelineOptions") -> Pa
 
 def _above(given: float | None, option: str, what: str, least: float) -> None:
     if given is not None and not least <= given < 1e9:  # refuses NaN, too
-        raise RunUnavailable(f"{option} {given:g}: a number of {what}")
+        raise RunUnavailable(f"{option} {given:g}: must be a number of {what}")
 
 
 def _seconds(given: str | None) -> float | None:

@@ -134,7 +134,7 @@ def run_batch(
     from trueup.cli.progress.sift import ProgressDisplay
 
     if options["engine"].partition(":")[0] not in {"local", "ray"}:
-        raise CannotSift(f"--engine {options['engine']}: there are local and ray[:ADDRESS]")
+        raise CannotSift(f"--engine {options['engine']}: unknown engine; choose local or ray[:ADDRESS]")
     if options["engine"].startswith("ray") and find_spec("ray") is None:
         raise CannotSift(f"--engine ray needs a package: {install('ray')}")
     if "-" in files and sys.stdin.isatty() and not (out / WORK).exists():

@@ -164,14 +164,14 @@ def _head(tuning: "Tuning", width: int) -> Iterator[Line]:
         yield [(line, "yellow")]
     if evidence.unrecorded:
         said = (
-            f"{evidence.unrecorded:,} labels do not say which decision they are about, nor does their source. trueup assumes"
-            " that they are about the current contract; after you change it, that is no longer true."
+            f"{evidence.unrecorded:,} labels do not say which decision they are about, and neither does their source. trueup assumes"
+            " that they are about the current contract. That is no longer true once you change it."
         )
         yield from ([(line, "yellow")] for line in wrapped(said, width))
     if evidence.unnoted:
         said = (
-            f"{evidence.unnoted:,} replies do not say which context they were judged with. They are judged without any: what rules say"
-            " about such fields may be off."
+            f"{evidence.unnoted:,} replies do not say which context they were judged with. They are judged without any, so rules about"
+            " context may give wrong results."
         )
         yield from ([(line, "yellow")] for line in wrapped(said, width))
     if evidence.left_out:

@@ -129,11 +129,15 @@ def notes(found: Row) -> Iterator[str]:
         side = found[name]
         if side["state"] != "done":
             pending = f", {side['counts']['pending']:,} units pending" if side["counts"]["pending"] else ""
-            yield f"{name.upper()} is {side['state']}{pending}: it is compared as far as it is."
+            yield f"{name.upper()} is {side['state']}{pending}, so the comparison covers only what it has so far."
         damaged = side["damaged"]
         if damaged["lines"]:
-            lines = "1 line is" if damaged["lines"] == 1 else f"{damaged['lines']:,} lines are"
-            yield f"{name.upper()}: {lines} not a record and left out ({', '.join(damaged['places'])})"
+            lines = (
+                "1 line that is not a record"
+                if damaged["lines"] == 1
+                else f"{damaged['lines']:,} lines that are not records"
+            )
+            yield f"{name.upper()}: {lines} left out ({', '.join(damaged['places'])})"
 
 
 def tables(found: Row) -> Iterator[ComparisonTable]:

@@ -39,7 +39,7 @@ def _preview(place: str, chosen: dict[str, Any], like: str | None, *, batch: boo
     if is_run(place):
         said = [f"--{name.replace('_', '-')}" for name in _UNITS if name in given]
         if said:
-            raise RunUnavailable(f"{place}: the run has its units already; {said[0]} is for a new one")
+            raise RunUnavailable(f"{place}: the run already has its units; {said[0]} works only for a new run")
         run = RunDir.look(find_run(place))
         pipeline, given = run.pipeline, {**run.state.run.get("wanted", {}), **given}
         waiting = left_in(run)
@@ -90,7 +90,11 @@ def _print_table(found: "Preview", cap: float | None) -> None:
         rows.append(["total", "", "", *(f"{number:,}" for number in sums), _money(found.usd), _money(found.most_usd)])
     head = ["step", "model", "units", "calls", "tokens in", "tokens out", "cost", "all attempts"]
     if not rows:
-        said = "no model is asked; nothing is spent" if found.units else "no unit is left; nothing more is spent"
+        said = (
+            "no step asks a model; nothing will be spent"
+            if found.units
+            else "no units are left; nothing more will be spent"
+        )
         console.print(Text(said), soft_wrap=True)
         return
     for line in table(head, rows, "<<>>>>>>", console.width, whole=(2, 3, 4, 5, 6, 7)):
@@ -110,7 +114,7 @@ def _grounds(found: "Preview") -> Iterator[str]:
 
     measured = [row.step for row in found.steps if row.measured]
     if measured:
-        yield f"{', '.join(measured)}: calls, tokens and passing units as an earlier run measured them"
+        yield f"{', '.join(measured)}: calls, tokens and passing units as measured in an earlier run"
     if len(measured) < len(found.steps):
         margin = f", ±{100 * found.margin:.1f} %" if found.margin >= 0.0005 else ""
         yield f"from the prompts of {found.sampled:,} of {count(found.units, 'unit')}{margin}"

@@ -79,7 +79,7 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
     if lost:
         calls = "1 call was" if lost == 1 else f"{lost} calls were"
         console.print(
-            Text(f"{calls} under way when the run was cut; what that cost is not known", "yellow"),
+            Text(f"{calls} in progress when the run was interrupted; the cost is not known", "yellow"),
             soft_wrap=True,
         )
 

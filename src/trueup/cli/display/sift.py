@@ -67,7 +67,7 @@ def _merged(summary: dict[str, Any]) -> list[str]:
     counts, merged = summary["counts"], summary.get("merged", {})
     if not merged.get("units"):
         return []
-    kinds = [f"{_replies(kind, n)} gave way to {_MERGED[kind]}" for kind, n in merged["kinds"].items()]
+    kinds = [f"{_replies(kind, n)} were replaced by {_MERGED[kind]}" for kind, n in merged["kinds"].items()]
     total = f"{counts['lines']:,} lines = {counts['valid']:,} valid + {counts['failed']:,} failed + {counts['merged']:,} merged"
     return [f"Merged {count(merged['units'], 'unit')}: {', '.join(kinds)}.", f"{total}."]
 

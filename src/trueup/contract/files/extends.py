@@ -107,9 +107,9 @@ class _Reading:
         if real in chain:
             way = " → ".join(step.name for step in [*chain[chain.index(real) :], path])
             message = f"the contract extends itself: {way}"
-            raise ContractError([fault("N008", place, at, message, "Remove one of them from the circle.")])
+            raise ContractError([fault("N008", place, at, message, "Remove one `extends` to break the cycle.")])
         if len(chain) > MAX_CHAIN:
-            raise ContractError([fault("N008", place, at, f"more than {MAX_CHAIN} contracts extend one another")])
+            raise ContractError([fault("N008", place, at, f"the chain of `extends` is longer than {MAX_CHAIN} files")])
         if real not in self._read:
             self._read[real] = self.read(path, chain)
             faults += self._read[real].faults

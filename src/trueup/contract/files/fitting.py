@@ -59,15 +59,15 @@ def _as_fault(found: Finding, data: Any, marks: Marks) -> Fault:
     similar = found.data.get("similar")
     if found.code == "V003":
         allowed = ", ".join(found.data.get("allowed", [])[:30])
-        return _unknown(path, found.data.get("suggestion"), f"The allowed values are {allowed}.", marks)
+        return _unknown(path, found.data.get("suggestion"), f"The allowed keys are {allowed}.", marks)
     if found.code == "V002" and similar:
         return _unknown((*path[:-1], str(similar)), path[-1], "", marks)
     if found.code == "V002":
-        return fault("N006", marks.value(path[:-1]), path, f"{_called(path[:-1])} has no {path[-1]!r}", "Add it.")
+        return fault("N006", marks.value(path[:-1]), path, f"{_called(path[:-1])} is missing {path[-1]!r}", "Add it.")
     if found.code == "V001" and "got" in found.data:
         *others, last = (_WORDS.get(kind, kind) for kind in found.data["expected"])
         takes = f"{', '.join(others)} or {last}" if others else last
-        message = f"{_called(path)} takes {takes}, not {_WORDS.get(found.data['got'], found.data['got'])}"
+        message = f"{_called(path)} must be {takes}, not {_WORDS.get(found.data['got'], found.data['got'])}"
         expected, got = found.data["expected"], found.data["got"]
         hint = ""
         if str(_at(data, path)).lower() in _NOT_BOOLEAN and "boolean" in expected:

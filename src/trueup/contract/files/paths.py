@@ -53,7 +53,7 @@ class _Reading(NamedTuple):
             if not _ADDRESS.match(given):
                 source = self.find(self.folder / given)
                 return load_model(source.path, source.name)
-            problem = f"{given!r} is an address; nothing is fetched"
+            problem = f"{given!r} is a URL; trueup does not fetch files"
         except BadModel as error:
             problem = str(error)
         except Barred as barred:
@@ -73,7 +73,7 @@ class _Reading(NamedTuple):
         path, hint = ("checks", index, "terms", "file"), "A path is relative to the file that names it."
         try:
             if _ADDRESS.match(given):
-                problem = f"{given!r} is an address; nothing is fetched"
+                problem = f"{given!r} is a URL; trueup does not fetch files"
             else:
                 return {"terms": with_terms(options, self.find(self.folder / given))}
         except BadOption as error:
@@ -88,7 +88,7 @@ class _Reading(NamedTuple):
         problem = hint = ""
         if _ADDRESS.match(given):
             problem, hint = (
-                f"{given!r} is an address; nothing is fetched",
+                f"{given!r} is a URL; trueup does not fetch files",
                 "Save it next to the contract and name that file.",
             )
         elif given.lstrip()[:1] in ("{", "["):

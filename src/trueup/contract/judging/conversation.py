@@ -20,7 +20,7 @@ def history_in(context: Mapping[str, Any]) -> Any:
     """The history of a context, None if it has none; anything but a list of messages is refused."""
     history = context.get("history")
     if history is not None and not isinstance(history, list | tuple):
-        raise TypeError(f"history is a list of the messages before the reply; got {type(history).__name__}")
+        raise TypeError(f"history must be a list of the messages before the reply; got {type(history).__name__}")
     return history
 
 

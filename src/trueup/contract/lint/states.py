@@ -53,7 +53,7 @@ def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -
     yield from _tools(states, spec, marks, names)
     for path, pattern in _patterns(spec, ("states",)):
         for note in pattern_notes(pattern):
-            message = f"'{pattern}' does not mean what it says (column {note.column}): {note.message}"
+            message = f"'{pattern}' does not match what you might expect (column {note.column}): {note.message}"
             yield fault("N024", marks.value(path), path, message)
 
 

@@ -21,7 +21,7 @@ def read_fallbacks(given: Any) -> dict[str, str]:
     texts = isinstance(given, Mapping) and all(isinstance(k, str) and isinstance(v, str) for k, v in given.items())
     if not texts or not all(text.strip() for text in given.values()):
         raise ValueError(
-            f"fallbacks: a mapping of states to texts is needed, `default` for all others; got {given!r:.80}"
+            f"fallbacks must be a mapping of states to texts, with `default` for all others; got {given!r:.80}"
         )
     return dict(given)
 

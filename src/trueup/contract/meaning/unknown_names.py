@@ -31,7 +31,7 @@ def declared(given: Any) -> frozenset[str] | None:
     if given is True:
         return None
     if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
-        raise TypeError(f"input is a list of names, or True for any field; got {given!r:.80}")
+        raise TypeError(f"input must be a list of names, or True for any field; got {given!r:.80}")
     return frozenset(given)
 
 

@@ -116,7 +116,7 @@ def draft(
 def place_of(settings: StudioSettings, kind: str, file: str) -> tuple[Path, str]:
     """The path that a text is read at, and its name in faults."""
     if kind.lower() not in KINDS:
-        raise RequestRefused(400, f"A contract is one of {', '.join(KINDS)}; got {kind[:20]!r}.")
+        raise RequestRefused(400, f"A contract must be one of {', '.join(KINDS)}; got {kind[:20]!r}.")
     path = find(settings, file) if file else Path(f"{_UNNAMED}{kind.lower()}")
     if path.suffix.lower() not in KINDS or path.is_dir():
         raise RequestRefused(

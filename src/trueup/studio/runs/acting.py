@@ -32,7 +32,7 @@ _AT_WORK = 0.3  # seconds after which a held lock means that the command is work
 _LOOK = 0.03
 _TAIL = 4000
 _PAUSED = 3  # the exit code of a run that stopped on its own
-_EXHAUSTED = re.compile(r"([0-9,]+) units? had all ([0-9]+) attempts")
+_EXHAUSTED = re.compile(r"([0-9,]+) units? used all ([0-9]+) attempts")
 
 Row = dict[str, Any]
 

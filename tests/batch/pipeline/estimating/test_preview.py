@@ -126,7 +126,7 @@ def test_the_rest_of_a_run_is_estimated(run: Run, tmp_path: Path) -> None:
     assert done.result.status == "done"
     ran = run("run", "done", "--estimate")
     assert ran.code == 0
-    assert ran.out == "no unit is left; nothing more is spent\n"
+    assert ran.out == "no units are left; nothing more will be spent\n"
 
 
 def test_units_with_a_reply_in_an_unfinished_step_are_not_estimated_again(run: Run, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_units_with_a_reply_in_an_unfinished_step_are_not_estimated_again(run: R
     assert "spent before" in ran.out
     refused = run("run", "part", "--estimate", "--sample", "3")
     assert (refused.code, refused.out) == (2, "")
-    assert "the run has its units already; --sample is for a new one" in refused.err
+    assert "the run already has its units; --sample works only for a new run" in refused.err
 
 
 def test_prompts_that_cannot_be_rendered_are_reported_and_cost_nothing(run: Run, tmp_path: Path) -> None:
@@ -162,7 +162,9 @@ def test_prompts_that_cannot_be_rendered_are_reported_and_cost_nothing(run: Run,
     )
     found = estimated(run, "--price", "1/1")
     assert (found["units"], found["steps"][0]["units"], found["steps"][0]["calls"]) == (10, 9, 9)
-    assert any("ask: the prompts of 1 of 10 units cannot be made" in note for note in found["notes"]), found["notes"]
+    assert any("ask: 1 of 10 units fail because their prompts cannot be rendered" in note for note in found["notes"]), (
+        found["notes"]
+    )
 
 
 def test_a_prompt_that_needs_a_real_reply_is_guessed_and_the_estimate_says_so(run: Run, tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_a_prompt_that_needs_a_real_reply_is_guessed_and_the_estimate_says_so(ru
     write_pipeline(tmp_path / "pipeline", steps, ITEMS, api={"provider": "openai", "model": "m"})
     found = estimated(run, "--price", "1/1")
     assert found["steps"][1]["calls"] == 10
-    assert any("second: prompts that need a real reply are taken to have" in note for note in found["notes"])
+    assert any("second: prompts that need a real reply are assumed to have" in note for note in found["notes"])
 
 
 def test_replies_from_a_cache_count_as_calls_of_the_next_run() -> None:
@@ -192,7 +194,7 @@ def test_if_no_unit_of_the_earlier_run_passed_a_step_the_next_has_no_calls(run: 
     assert run_pipeline(folder, tmp_path / "earlier").valid == []
     found = estimated(run, "--like", "earlier")
     assert [(row["units"], row["calls"]) for row in found["steps"]] == [(10, 30), (0, 0)]
-    assert "first: no unit passed in the earlier run, so that nothing is counted after it" in found["notes"]
+    assert "first: no unit passed in the earlier run, so nothing after it is counted" in found["notes"]
 
 
 def test_stored_replies_that_pass_now_cost_nothing_and_withdrawn_ones_do_not_raise_the_price_of_calls(

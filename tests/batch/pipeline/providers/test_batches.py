@@ -236,7 +236,7 @@ def test_a_batch_of_another_run_is_not_mistaken_for_ours(tmp_path: Path) -> None
         run.close()
         ran = go(path, OPTIONS)
         theirs = go(other, OPTIONS)
-    assert "is of another run; looking again" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert "belongs to another run; looking again" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert len(ran.valid) == len(theirs.valid) == 12
     for each in (path, other):
         rows = [row for file in (each / "chunks").glob("*/*_results.jsonl") for row in lines(file)]
@@ -254,7 +254,7 @@ def test_batches_in_progress_are_waited_for_unless_they_may_be_left_behind(tmp_p
         ran = go(path, PipelineOptions(poll=0.002))
         assert created(server) == 3 + 2  # the second round of two chunks, for refused replies
     assert len(ran.valid) == 12
-    assert f"{said}they are waited for" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert f"{said}the run waits for them" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert_whole(path)
 
 
@@ -265,7 +265,7 @@ def test_batches_may_be_left_behind(tmp_path: Path) -> None:
         ran = go(path, PipelineOptions(batch=False))
         assert created(server) == 3
     assert len(ran.valid) == 12
-    assert "they are abandoned, and everything is asked again" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert "they are abandoned, and all their requests are sent again" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert_whole(path)
 
 

@@ -104,7 +104,7 @@ def test_the_cost_includes_every_call_also_in_chunks_that_have_not_finished_a_st
     results.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     data = collect_run(path)
     assert data["cost"] == data["steps"][0]["cost"] == "$0.0200 + unknown for 1 call"
-    assert "1 call was under way when the run was cut; what that cost is not known." in data["notes"]
+    assert "1 call was in progress when the run was interrupted; the cost is not known." in data["notes"]
     (side, _) = compare(path, path).sides
     assert (side["money"]["calls"], side["money"]["unpriced"], side["money"]["usd"]) == (2, 1, pytest.approx(0.02))
     assert side["counts"] == {"units": 0, "valid": 0, "failed": 0, "pending": 3}
@@ -127,8 +127,8 @@ def test_changed_records_are_left_out_and_counted(
     for changed in (path / "chunks").glob(f"*/{file}"):
         changed.write_text(changed.read_text("utf-8").replace(before, after), "utf-8")
     data = collect_run(path)
-    lines = "1 line is" if lost == 1 else f"{lost} lines are"
-    assert data["notes"] == [f"{lines} not a record of a run, and not shown here."]
+    lines = "1 line is not a record of a run and is" if lost == 1 else f"{lost} lines are not records of a run and are"
+    assert data["notes"] == [f"{lines} not shown here."]
     assert len(data["units"]) == len(whole["units"]) - lost
     assert data["summary"]["counts"]["units"] == 3
     assert report_run(path).is_file()

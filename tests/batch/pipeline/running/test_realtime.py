@@ -483,7 +483,7 @@ def test_calls_that_never_return_do_not_delay_the_end(tmp_path: Path, monkeypatc
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], ITEMS, rows, api=settings), tmp_path / "run")
     ran = go(path, PipelineOptions(timeout=0.2))
     assert ran.result.code == 3
-    assert "calls not finished 0.1 seconds after the stop are given up" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert "calls not finished 0.1 seconds after the stop are abandoned" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert RunDir.look(path).state.step_rows()[0]["pending"] == 20
 
 

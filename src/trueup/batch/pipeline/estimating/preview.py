@@ -262,7 +262,7 @@ class _Previewer:
         self._written |= reply.keys()
         passed = seen.rate if seen else 1.0
         if not passed:
-            self.notes.append(f"{step.name}: no unit passed in the earlier run, so that nothing is counted after it")
+            self.notes.append(f"{step.name}: no unit passed in the earlier run, so nothing after it is counted")
         return [_Weighed(merged(each.unit["unit_id"], each.unit, reply), each.weight * passed) for each in units]
 
     def _tokens(self, asking: LlmStep, units: list[_Weighed], seen: StepFigures | None) -> tuple[float, float]:
@@ -271,7 +271,7 @@ class _Previewer:
             return seen.money.input_tokens / seen.money.calls, seen.money.output_tokens / seen.money.calls
         length = min(asking.policy.max_tokens or GUESSED_REPLY, GUESSED_REPLY)
         self.notes.append(
-            f"{asking.name}: a reply is taken to have {length} tokens; to measure it, run a --sample and name it with --like"
+            f"{asking.name}: replies are assumed to have {length} tokens; to use measured figures, run a --sample and pass that run to --like"
         )
         sizes = [_size(asking, each.unit) for each in units]
         total = sum(each.weight for each in units)
@@ -296,11 +296,11 @@ class _Previewer:
             return units
         if self._written:
             self.notes.append(
-                f"{asking.name}: prompts that need a real reply are taken to have {GUESSED_PROMPT} tokens ({fault})"
+                f"{asking.name}: prompts that need a real reply are assumed to have {GUESSED_PROMPT} tokens ({fault})"
             )
             return units
         number = f"{len(units) - len(fine):,} of {len(units):,}"
-        self.notes.append(f"{asking.name}: the prompts of {number} units cannot be made, so that these fail: {fault}")
+        self.notes.append(f"{asking.name}: {number} units fail because their prompts cannot be rendered: {fault}")
         return fine
 
     def _fanned(self, step: PipelineStep, units: list[_Weighed]) -> list[_Weighed]:
@@ -308,7 +308,7 @@ class _Previewer:
         seen = self._observed.get(step.name)
         if seen is None and worker.field in self._written:
             self.notes.append(
-                f"{step.name}: the model decides how many items {worker.field!r} has; counted as the fewest that the schema allows"
+                f"{step.name}: the model decides how many items {worker.field!r} has; the estimate uses the smallest number that the schema allows"
             )
         found: list[_Weighed] = []
         for each in units:
@@ -330,7 +330,7 @@ class _Previewer:
                 found.append(_Weighed(worker.run(each.unit), each.weight * passed))
             except UnitError:  # a made-up reply need not fit it
                 self.notes.append(
-                    f"{step.name}: its fields depend on replies; prompts that use them are taken to have {GUESSED_PROMPT} tokens"
+                    f"{step.name}: its fields depend on replies; prompts that use them are assumed to have {GUESSED_PROMPT} tokens"
                 )
                 found.append(_Weighed(each.unit, each.weight * passed))
         return found

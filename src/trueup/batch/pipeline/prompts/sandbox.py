@@ -74,7 +74,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         if operator == "**" or (operator == "%" and isinstance(left, str)):
-            raise TooMuch(f"{operator!r} is not taken here")
+            raise TooMuch(f"{operator!r} is not allowed here")
         if operator == "*":
             _refuse_growth(left, right)
         elif operator == "+" and hasattr(left, "__len__") and hasattr(right, "__len__"):

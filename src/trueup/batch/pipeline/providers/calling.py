@@ -118,7 +118,7 @@ class ProviderCaller:
         job.run.log.trace(f"{job.step.name} {unit_id} {failure.kind} {failure.status or ''} {failure.reason}"[:300])
         if failure.status in _STOPPING or failure.code in _CODES:
             self._not_counted(job, unit_id, failure)
-            self._stop.ask("provider", f"{self.name} refuses the calls: {failure.reason}")
+            self._stop.ask("provider", f"{self.name} rejects the calls: {failure.reason}")
             return None
         if failure.kind in {"mode", "feature"}:  # not the unit's fault: the plan asks in another way
             self._not_counted(job, unit_id, failure)
@@ -155,7 +155,7 @@ class ProviderCaller:
     def _close_gate(self, job: ChunkJob, failure: CallFailure, burst: int) -> None:
         wait = self._gate.refused(burst, failure.retry_after)
         if wait is None:
-            self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
+            self._stop.ask("provider", f"{self.name} has returned nothing but errors for too long: {failure.reason}")
         else:
             self._tell(job, failure, f"waiting {wait:.3g} s; this does not count against any unit")
 

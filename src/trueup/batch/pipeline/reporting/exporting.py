@@ -28,7 +28,7 @@ def pairs_of(run: RunDir, step: str = "", *, as_written: bool = False) -> Iterat
         what = (
             f"no step {step!r} asks a model"
             if step
-            else "name the step with --step"
+            else "several steps ask a model; name one with --step"
             if asking
             else "no step asks a model"
         )

@@ -70,7 +70,7 @@ def state_of(run: RunDir) -> str:
     if word == "done":
         return ""
     reason = f" ({run.state.reason})" if run.state.reason else ""
-    return f"This run is {word}{reason}: the page shows the steps that chunks have finished so far."
+    return f"This run is {word}{reason}: the page shows only the steps that chunks have finished so far."
 
 
 def word_for(run: RunDir) -> str:
@@ -84,7 +84,7 @@ def _lost(money: Money) -> str:
     if not money.lost:
         return ""
     calls = "1 call was" if money.lost == 1 else f"{money.lost:,} calls were"
-    return f"{calls} under way when the run was cut; what that cost is not known."
+    return f"{calls} in progress when the run was interrupted; the cost is not known."
 
 
 def _step(row: Row) -> Row:

@@ -29,7 +29,7 @@ def kill(path: Path, grace: float = _GRACE) -> str:
         raise NotRunning(f"{path}: no process is running it")
     owner = read_owner(path)
     if owner is None or (owner.born and born(owner.pid) != owner.born):
-        raise NotRunning(f"{path}: it is held by a process of another machine or container; end it there")
+        raise NotRunning(f"{path}: a process on another machine or in another container is running it; end it there")
     try:
         os.kill(owner.pid, signal.SIGTERM)
         if _released(path, grace):

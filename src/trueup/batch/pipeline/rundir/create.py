@@ -53,7 +53,9 @@ def create_run(pipeline: Pipeline, target: Path, wanted: RunSettings | None = No
     if address := address_of(target):
         raise CannotCreate(f"{address}: a run is kept in a local folder; choose one, and copy it when the run is done")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise CannotCreate(f"{target}: there is something already; name a new folder, or `trueup run` what is there")
+        raise CannotCreate(
+            f"{target}: it already exists and is not an empty folder; name a new one, or resume the run in it with `trueup run`"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.parent / f".{target.name}.{secrets.token_hex(4)}.new"
     try:

@@ -223,7 +223,7 @@ def _state(path: Path, *, salvage: bool) -> RunState:
     try:
         state = RunState.of(read_journal(path, salvage=salvage))
     except KeyError as error:
-        raise Damaged(f"{path / JOURNAL}: the record that made {error} is gone; begin a new run") from None
+        raise Damaged(f"{path / JOURNAL}: the record that made {error} is missing; start a new run") from None
     if not state.run:
         raise Damaged(f"{path / JOURNAL}: the record of the run's creation is gone")
     return state

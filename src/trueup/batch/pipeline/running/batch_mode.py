@@ -148,7 +148,7 @@ class BatchEngine(Engine):
         key = batch.key.encode()
         if batch.id not in self._found or not lines or any(key in raw for raw in lines):
             return False
-        self.run.log.say(f"{job.chunk.name} {job.step.name}: batch {batch.id} is of another run; looking again")
+        self.run.log.say(f"{job.chunk.name} {job.step.name}: batch {batch.id} belongs to another run; looking again")
         self._strange.add(batch.id)
         batch.id = ""
         return True
@@ -173,7 +173,7 @@ class BatchEngine(Engine):
                 await self._again(error.failure, wait, provider)
             first = False
         if ident is None:
-            self.stop.ask("provider", f"{provider.name} did not take the batch after {_TRIES} tries")
+            self.stop.ask("provider", f"{provider.name} did not accept the batch after {_TRIES} tries")
             return False
         self.run.commit("sent", chunk=job.chunk.name, key=batch.key, id=ident)
         self.run.log.say(f"{job.chunk.name} {job.step.name}: batch {ident} with {len(requests)} requests")
@@ -230,7 +230,7 @@ class BatchEngine(Engine):
                 self._take_answer(job, asks, places[owners[cid]], cid, record)
         if odd:
             self.run.log.say(
-                f"{job.chunk.name} {job.step.name}: {odd} lines of {batch.id} are broken, twice there, or nobody's"
+                f"{job.chunk.name} {job.step.name}: {odd} lines of {batch.id} are broken, repeated, or answer no request"
             )
         for unit_id, place in places.items():
             if not any(custom_id(batch.key, unit_id, call) in answered for call in range(job.calls(unit_id) + 1)):

@@ -95,7 +95,7 @@ class Engine:
         if self.stop.reason is not None and self.stop.reason.kind == "cost":
             return
         await asyncio.sleep(_GRACE)
-        self.run.log.say(f"calls not finished {_GRACE:g} seconds after the stop are given up")
+        self.run.log.say(f"calls not finished {_GRACE:g} seconds after the stop are abandoned")
         for worker in workers:
             worker.cancel()
 
@@ -210,7 +210,7 @@ class Engine:
         self._in_vain[step] += 1
         done = (chunk.done[step].valid for chunk in self.run.state.chunks.values() if step in chunk.done)
         if self._in_vain[step] >= _SURE and not self.settled[step][0] and not any(done):
-            self.stop.ask("config", f"step {step}: {fault}. The rest was not asked")
+            self.stop.ask("config", f"step {step}: {fault}. The other units were not sent")
 
     async def _breathe(self) -> None:
         """Let other tasks run, from time to time."""

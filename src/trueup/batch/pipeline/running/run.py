@@ -107,7 +107,7 @@ async def _execute(
         publish(run)
         run.write_manifest()
         for problem in verify_copy(run):
-            run.log.say(f"{problem.message}; it is taken as it is now")
+            run.log.say(f"{problem.message}; the changed version is used")
         with _signals(stop, run.given_up.set):
             opened.foresee((chunk for chunk in run.state.chunks.values() if run.state.is_open(chunk)), "start")
             live = Live(run, stop, opened, options, on_live)
@@ -122,7 +122,9 @@ def _by_batch(run: OwnedRun, *, asked: bool | None) -> bool:
     left = [batch for chunk in run.state.chunks.values() for batch in chunk.batches if not batch.collected]
     if left and not asked:
         requests = sum(batch.requests for batch in left)
-        follows = "they are waited for" if asked is None else "they are abandoned, and everything is asked again"
+        follows = (
+            "the run waits for them" if asked is None else "they are abandoned, and all their requests are sent again"
+        )
         run.log.say(f"{len(left)} of its batches, with {requests} requests, were sent and not collected; {follows}")
     return bool(left) if asked is None else asked
 
@@ -329,7 +331,7 @@ def _end(run: OwnedRun, stop: Stop, live: Live) -> RunEnd:
         return _stopped(run, stop, live)
     status, text = ("done", "") if valid else ("failed", _nothing(run))
     run.commit("ended", status=status, reason=text)
-    run.log.say(f"{status}: {valid} valid, {failed} failed (gathered in {time.monotonic() - began:.1f}s)")
+    run.log.say(f"{status}: {valid} valid, {failed} failed (collected in {time.monotonic() - began:.1f}s)")
     run.write_manifest()
     return RunEnd(status, text, 0 if status == "done" and not failed else 1)
 

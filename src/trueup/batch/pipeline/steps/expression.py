@@ -88,7 +88,7 @@ class ExpressionStep:
             if self._until is None or evaluate("loop_until", self._until, known):
                 break
             if turns >= self._most:
-                raise UnitError(f"loop_until did not hold after {self._most:,} iterations", "U032")
+                raise UnitError(f"loop_until was still false after {self._most:,} iterations", "U032")
         for name, value in made.items():
             refuse_unstorable(name, value)
         result = {**unit, **made}
@@ -121,7 +121,7 @@ def refuse_unstorable(name: str, value: Any) -> None:
             stack += [(inner, depth + 1) for inner in item]
         elif kind is dict:
             if any(type(key) is not str for key in item):
-                raise UnitError(f"{name}: the keys of an object are text", "U033")
+                raise UnitError(f"{name}: the keys of an object must be text", "U033")
             stack += [(inner, depth + 1) for inner in item.values()]
         else:
             raise UnitError(f"{name}: a value of type {kind.__name__} cannot be stored; make it a list", "U033")

@@ -282,7 +282,7 @@ def listed_items(processing: Mapping[str, Any], data: Any) -> list[Any]:
     elif isinstance(data, dict) and len(data) == 1:
         data = next(iter(data.values()))
     if not isinstance(data, list):
-        raise ItemsError("the items are not a list: name the key that has it (processing.items.key)")
+        raise ItemsError("the items are not a list; name the key of the list in processing.items.key")
     for index, item in enumerate(data):
         if not isinstance(item, dict | str):
             message = f"item {index + 1} must be a mapping or a name, not {type(item).__name__}"
@@ -322,7 +322,7 @@ def _word(processing: Mapping[str, Any], name: str, default: str | None) -> str 
         raise ItemsError("processing.items must be a mapping with the source of the items")
     value = items.get(name, default)
     if value is not None and not isinstance(value, str):
-        raise ItemsError(f"{name} is a word; got {value!r}", ("processing", "items", name))
+        raise ItemsError(f"{name} must be a word; got {value!r}", ("processing", "items", name))
     return value
 
 

@@ -96,7 +96,7 @@ def _gathered(run: RunDir, name: str, files: Iterator[Path], *, at_end: bool) ->
     """Compare a collected file with the files of the chunks, by unit."""
     if not (run.path / name).exists():
         if at_end:
-            yield RunProblem("missing", "", "", f"{name} is gone; `trueup run` gathers it again")
+            yield RunProblem("missing", "", "", f"{name} is missing; `trueup run` collects it again")
         return
     expected = Counter(row["unit_id"] for file in files for row in read_records(file))
     gathered = Counter(row["unit_id"] for row in read_records(run.path / name))
@@ -160,7 +160,7 @@ def _step(run: RunDir, chunk: Chunk, index: int) -> Iterator[RunProblem]:
     found = Counter(passed.keys()) if fans else passed
     yield from _compared(expected, found + failed + moved, chunk.name, step, "its outcomes")
     if digest.hexdigest() != done.sha256:
-        yield RunProblem("changed", chunk.name, step, f"{file.name} is not what was written")
+        yield RunProblem("changed", chunk.name, step, f"{file.name} has changed since it was written")
     for what, number, told in (
         ("valid", seen.total(), done.valid),
         ("failed", failed.total(), done.failures),
@@ -195,7 +195,7 @@ def _compared(expected: Counter[str], found: Counter[str], chunk: str, step: str
         yield RunProblem("duplicate", chunk, step, f"{len(twice)} units are more than once in {where}", twice[:20])
     orphans = tuple(unit for unit in more if unit not in expected)
     if orphans:
-        yield RunProblem("orphan", chunk, step, f"{len(orphans)} units in {where} came from nowhere", orphans[:20])
+        yield RunProblem("orphan", chunk, step, f"{len(orphans)} units in {where} are not in the input", orphans[:20])
 
 
 def _lines(file: Path) -> Iterator[tuple[bytes, Any]]:
