@@ -225,7 +225,7 @@ def test_one_helper_reads_a_clock_and_no_other_test_does() -> None:
 @pytest.mark.parametrize(
     "line", ["a = time.monotonic()", "b = os.times()", "from time import perf_counter", "time.time()"]
 )
-def test_a_line_that_reads_a_clock_is_recognised(line: str) -> None:
+def test_a_line_that_reads_a_clock_is_recognized(line: str) -> None:
     assert CLOCKS.search(line)
     assert not CLOCKS.search("time.sleep(0.1)")
 

@@ -168,7 +168,7 @@ def test_the_words_of_address_can_be_given() -> None:
     judge = compile_states(states).judge_text
     assert judge("Moin, Ana!", "S") == []
     assert [one.code for one in judge("Hola, Ana!", "S")] == ["D001"]
-    with pytest.raises(BadStates, match="'quoted' is recognised by its marks"):
+    with pytest.raises(BadStates, match="'quoted' is recognized by its marks"):
         compile_states({"S": {}, "groups": {"quoted": ["x"]}})
 
 

@@ -1,4 +1,4 @@
-"""Reading expressions: operators and constants of other languages are recognised, and the message names the right one."""
+"""Reading expressions: operators and constants of other languages are recognized, and the message names the right one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Bugs in the user's code: told from refusals, pointed at the user's line, recognised wherever they arrive."""
+"""Bugs in the user's code: told from refusals, pointed at the user's line, recognized wherever they arrive."""
 
 import json
 import pickle

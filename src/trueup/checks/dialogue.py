@@ -167,7 +167,7 @@ class _Reader:
             if name in words:  # a contract's own words for a form replace the default ones
                 words[name] = tuple(_texts(_known(body, ("terms", "note"), place).get("terms"), (*place, "terms")))
             elif name in FORMS:
-                raise BadStates(place, f"{name!r} is recognised by its marks; choose another name for the group")
+                raise BadStates(place, f"{name!r} is recognized by its marks; choose another name for the group")
             else:
                 self.groups[name] = self._group(body, place)
         for name, group in self.groups.items():  # any other group may excuse a group

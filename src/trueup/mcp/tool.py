@@ -102,7 +102,7 @@ def _plain(part: dict[str, Any]) -> dict[str, Any]:
 _OUTPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "notice": {"type": "string", "description": "How to recognise text that is data."},
+        "notice": {"type": "string", "description": "How to recognize text that is data."},
         "omitted": {
             "type": "array",
             "description": "Parts that this result leaves out, each with the call that shows it.",

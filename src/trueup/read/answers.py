@@ -28,7 +28,7 @@ def _each(make: Callable[[CallResult], dict[str, Any]]) -> Callable[[Sequence[Ca
 
 
 def _text(r: CallResult) -> str:
-    """The text of a result in a shape without a field for errors: a reader of the history must recognise an error by its
+    """The text of a result in a shape without a field for errors: a reader of the history must recognize an error by its
     words.
     """
     return f"Error: {r.text}" if r.is_error and not says_failure(r.text) else r.text

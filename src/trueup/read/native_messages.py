@@ -29,7 +29,7 @@ def body_of(raw: Any) -> Row | None:
     """The body of the response that was read; the events of a stream are joined into one."""
     if isinstance(raw, list | tuple) and not hasattr(raw, "_asdict"):
         items = [streams.unpacked(item) for item in raw if not isinstance(item, str | bytes)]
-        family = streams.recognised(items[:4])
+        family = streams.recognized(items[:4])
         return None if family is None else family[0](items, done=True)[0]
     return None if isinstance(raw, str | bytes) else as_dict(raw)
 

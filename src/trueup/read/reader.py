@@ -172,7 +172,7 @@ def _read_text(plain: str, raw: Any) -> Reading:
         events = from_frames(plain)
     elif looks_like_data_lines(plain):
         events = vercel.from_data_lines(plain)
-    if events is not None and (streams.recognised(events.items) or any(map(detect.is_error, events.items))):
+    if events is not None and (streams.recognized(events.items) or any(map(detect.is_error, events.items))):
         return streams.read(events, raw)
     ended = events is not None and events.done and not events.items and not events.broken
     return text.read("" if ended else plain, raw)
@@ -194,7 +194,7 @@ def _read_list(source: Any) -> Reading:
     if all(isinstance(item, str | bytes) for item in source):
         return _read_pieces(source)
     items = [streams.unpacked(item) for item in source]
-    if streams.recognised(items[:4]) is not None:
+    if streams.recognized(items[:4]) is not None:
         return streams.read(Events(items), source)
     kinds = {word(item.get("type")) for item in items if "role" not in item}
     if kinds & _BLOCKS or any(kind.endswith(_SERVER_BLOCKS) for kind in kinds):

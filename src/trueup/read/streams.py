@@ -38,7 +38,7 @@ def unpacked(event: Any) -> Row:
     return body
 
 
-def recognised(items: list[Row]) -> tuple[detect.Joiner, detect.Reader] | None:
+def recognized(items: list[Row]) -> tuple[detect.Joiner, detect.Reader] | None:
     """The family of the first event that has one."""
     for item in items:
         found = detect.stream(item)
@@ -50,7 +50,7 @@ def recognised(items: list[Row]) -> tuple[detect.Joiner, detect.Reader] | None:
 def read(events: Events, raw: Any) -> Reading:
     """Join the events of one stream and read the whole."""
     error = next((item for item in events.items if _is_failure(item)), None)
-    found = recognised(events.items)
+    found = recognized(events.items)
     if found is None:
         if error is not None:
             return failed(failure_of(error), raw=raw)

@@ -1,8 +1,8 @@
 """Bugs in the user's own code: a validator, a check or a rule function that raises, and the line where it happened.
 
 This module takes an exception. It is either a fault of the reply (the code refused the reply on purpose) or a bug in the code. A bug
-gets a note that names the check and the user's line, and a mark that batches and the gateway recognise. The exception is not
-replaced. pydantic and msgspec are recognised without being imported.
+gets a note that names the check and the user's line, and a mark that batches and the gateway recognize. The exception is not
+replaced. pydantic and msgspec are recognized without being imported.
 """
 
 import os

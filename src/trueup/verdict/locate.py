@@ -191,7 +191,7 @@ def _masked(text: str, fixes: tuple[Fix, ...]) -> str:
 
 
 def _spots(text: str) -> Iterator[tuple[Parts, Spot]]:
-    """Every member and item that can be recognised, with its path."""
+    """Every member and item that can be recognized, with its path."""
     path: list[str | int] = []
     frames: list[tuple[str, int, Span | None]] = []  # bracket, its offset, the span of its key
     last: re.Match[str] | None = None  # a string or word that may be a key

@@ -44,7 +44,7 @@ _KEYS = lazy_regex(
     r"|(?<=://)[^\s/:@\"']{0,200}:[^\s@\"']{1,200}(?=@)"  # the user and the password of an address
 )
 _SCHEMES = lazy_regex(r"\b(bearer|basic)(\s+|%20)(?=[^\s\"',;]*[\d._~+/=\-])[\w.~+/%\-]{8,}=*", re.IGNORECASE)
-# A secret recognised by the name before it: in a header, a query, JSON or a shell variable.
+# A secret recognized by the name before it: in a header, a query, JSON or a shell variable.
 _NAMES = (
     r"(?:[\w\-]{0,40}(?:api[-_]?key|access[-_]?key(?:[-_]?id)?|secret(?:[-_]access)?(?:[-_]key)?|private[-_]key|auth[-_]?token"
     r"|access[-_]token|refresh[-_]token|session[-_]token|security[-_]token|password|passwd|credential|signature)"

@@ -1,4 +1,4 @@
-"""Recognises errors that mean a full disk, and names the file that could not be written.
+"""Recognizes errors that mean a full disk, and names the file that could not be written.
 
 Takes an error with the errors that caused it, and returns the one that names the full disk, or None. `writing` adds the name of a
 file to errors of its descriptor, which have none. The command line turns it into one message.

@@ -79,7 +79,7 @@ class PartFoot(NamedTuple):
 
 
 class HashingFile:
-    """A file that hashes all bytes that are read from it, so that a later run can recognise the range."""
+    """A file that hashes all bytes that are read from it, so that a later run can recognize the range."""
 
     __slots__ = ("_opened", "crc")
 

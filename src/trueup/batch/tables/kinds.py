@@ -1,4 +1,4 @@
-"""Recognises the kind of a file of replies, lines or a kind of table, by its first bytes or its ending."""
+"""Recognizes the kind of a file of replies, lines or a kind of table, by its first bytes or its ending."""
 
 ENDINGS = {
     ".jsonl": "", ".ndjson": "", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow",

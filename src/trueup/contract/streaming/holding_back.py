@@ -120,7 +120,7 @@ def spoken(text: str) -> str:
 
 
 def _spoken(text: str) -> tuple[str, bool]:
-    """The same, and whether it starts with reasoning that a stream could not recognise."""
+    """The same, and whether it starts with reasoning that a stream could not recognize."""
     if not may_reason(text) and not _SPECIAL.search(text):
         return text, False
     visible = Visible(prose=True)

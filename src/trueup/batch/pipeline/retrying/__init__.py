@@ -1,1 +1,1 @@
-"""Retries failed units, and recognises failures that no retry can help."""
+"""Retries failed units, and recognizes failures that no retry can help."""

@@ -43,7 +43,7 @@ class BatchEngine(Engine):
         self._purse = purse
         given = poll if poll is not None else run.pipeline.number(("api", "poll_interval_seconds"), _POLL, 0)
         self._poll = max(0.001, float(given))
-        self._found: set[str] = set()  # batches that were recognised only by their size
+        self._found: set[str] = set()  # batches that were recognized only by their size
         self._strange: set[str] = set()  # those of them that belong to another run
         waited_for = {name for name, chunk in run.state.chunks.items() if not all(b.collected for b in chunk.batches)}
         first = sorted(run.state.chunks, key=lambda name: name not in waited_for)  # they are paid for
@@ -144,7 +144,7 @@ class BatchEngine(Engine):
         return "done"
 
     def _is_strange(self, job: ChunkJob, batch: SentBatch, lines: list[bytes]) -> bool:
-        """Whether a batch that was recognised only by its size belongs to another run. If so, ours is looked for again."""
+        """Whether a batch that was recognized only by its size belongs to another run. If so, ours is looked for again."""
         key = batch.key.encode()
         if batch.id not in self._found or not lines or any(key in raw for raw in lines):
             return False
