@@ -361,7 +361,10 @@ def _no_unit(row: Any, place: str, message: str, line: bytes) -> Unit:
     if remarks:  # a provider's line without a reply still has an id
         uid = next((row[name] for name in _KEYS if isinstance(row.get(name), str) and row[name]), place)
     text = line.decode("utf-8", "replace").strip("\r\n") if line else spelled(row).decode()
-    hint = "Use {unit_id, input, raw_response}, {unit_id, messages}, or a line of a provider's batch."
+    hint = (
+        "Use {unit_id, input, raw_response}, {unit_id, messages}, or a line of a provider's batch."
+        " If the reply is in another field, name it with --reply-column."
+    )
     return Unit(uid, None, text, None, {}, (finding("U002", "$", message, None, {}, hint),), claims=False)
 
 
