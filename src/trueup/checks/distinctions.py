@@ -1,4 +1,4 @@
-"""Distinctions that are lost in folded text: between small letters and capitals, and between letters and their accents.
+"""Distinctions that are lost in folded text: between lower-case letters and capitals, and between letters and their accents.
 
 Takes the characters that a pattern names; returns a sentence for the pattern's author, or an empty text.
 """
@@ -10,7 +10,7 @@ from trueup.checks.folding import fold
 
 _ASCII = frozenset(map(chr, range(0x20, 0x7F)))
 _MANY = 10  # capitals in a class: `[AP]M` means what it says, `[A-Z]` seems to mean more
-CASE = "case is ignored: this finds small letters as well"
+CASE = "case is ignored: this also finds lower-case letters"
 _NOT_ASCII = "accents are ignored: letters such as é match as e, so this does not find them"
 
 

@@ -94,7 +94,7 @@ def pattern_notes(pattern: str) -> list[PatternNote]:
     to.
 
     >>> [note.message for note in pattern_notes(r"\b[A-Z]{3}\b")]
-    ['case is ignored: this finds small letters as well']
+    ['case is ignored: this also finds lower-case letters']
     """
     return list(_notes(pattern))
 

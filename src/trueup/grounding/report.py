@@ -153,7 +153,7 @@ def _no_source(_path: str, facts: _Facts) -> tuple[str, str]:
     hint = 'Pass the source with the check: context={"source": text}.'
     if "of_unit" in facts:
         hint = f"Give the unit the text that the reply is about in its field {facts['source']!r}; `grounded: {{source: …}}` names another field."
-    return f"The contract is grounded, and {facts.get('lacking', 'the context has no source')}", hint
+    return f"The contract is grounded, but {facts.get('lacking', 'the context has no source')}", hint
 
 
 _WORDS = {

@@ -118,7 +118,7 @@ def failed(
 def cut(reading: Reading, broken: int = 0) -> Reading:
     """The reading of a stream that ended early, or lost an event on the way."""
     if broken:
-        message = f"The stream holds {broken} event{'s' * (broken > 1)} that cannot be read"
+        message = f"The stream contains {broken} event{'s' * (broken > 1)} that cannot be read"
     else:
         message = "The reply ends before the provider said that it was complete"
     found = finding("R003", "$", message, None, {"broken_events": broken}, "Ask again: part of the reply is missing.")

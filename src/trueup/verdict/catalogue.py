@@ -322,13 +322,13 @@ _FINDINGS = (
     FindingKind("E004", "altered-quotation", "error", "A quotation does not appear word for word in the source."),
     FindingKind("E005", "unknown-citation", "error", "The reply cites a document that does not exist."),
     FindingKind("E006", "wrong-citation", "error", "The cited document does not contain the claim."),
-    FindingKind("E007", "no-source", "error", "The contract is grounded, and the context has no source."),
+    FindingKind("E007", "no-source", "error", "The contract is grounded, but the context has no source."),
     # asking again
     FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply arrived."),
     FindingKind("A002", "unfinished", "error", "The provider did not say that the reply was finished."),
     FindingKind("A003", "same-fault", "error", "The model repeated a fault after a correction."),
     FindingKind("A004", "gave-up", "error", "No valid reply arrived within the tries that the policy allows."),
-    FindingKind("A005", "cancelled", "error", "The ask was cancelled."),
+    FindingKind("A005", "cancelled", "error", "`ask` was cancelled."),
     FindingKind("A006", "echoed-form", "error", "A value is the form's placeholder."),
     FindingKind(
         "A007", "budget-at-risk", "warning", "A request may exceed the budget, judging by its largest possible size."

@@ -185,7 +185,7 @@ def codes(ran: Ran) -> dict[str, list[str]]:
 def test_an_invalid_source_fails_only_its_unit(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     bad = json.dumps({"unit_id": "bad", "input": given, "raw_response": '{"name": "Ada"}'})
     ran = run(tmp_path, [bad, unit("good", {"name": "Ada"}, "Ada")], contract())
-    assert codes(ran) == {"bad": [f"The contract is grounded, and {said}"]}
+    assert codes(ran) == {"bad": [f"The contract is grounded, but {said}"]}
     assert ran.failed[0]["failure_stage"] == "pipeline_internal"  # no other reply helps
     assert [row["unit_id"] for row in ran.valid] == ["good"]
 
@@ -200,7 +200,7 @@ def test_a_named_field_is_the_only_source(tmp_path: Path) -> None:
     ran = run(tmp_path, lines, contract(source="mail"))
     assert [row["unit_id"] for row in ran.valid] == ["named", "flat"]
     assert ran.valid[1]["evidence"]["$.name"]["places"][0]["document"] == "two"
-    assert codes(ran)["lacking"] == ["The contract is grounded, and the unit has no field 'mail'"]
+    assert codes(ran)["lacking"] == ["The contract is grounded, but the unit has no field 'mail'"]
     assert "not in the source" in codes(ran)["other"][0]
 
 

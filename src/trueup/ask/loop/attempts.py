@@ -33,7 +33,7 @@ _STOPPED = {
     "repairs": ("A004", "No valid reply after {most} repairs", "Allow more repairs, or ask another model."),
     "regenerations": ("A004", "No reply that fits the state after {most} regenerations", "Give the state a fallback."),
     "retries": ("A004", "No reply after {most} retries", "Try again later, or ask another model."),
-    "cancelled": ("A005", "The ask was cancelled", ""),
+    "cancelled": ("A005", "`ask` was cancelled", ""),
 }  # fmt: skip
 
 
