@@ -161,5 +161,5 @@ def test_a_missing_state_and_a_context_that_is_not_a_dict_are_errors() -> None:
     contract = Contract(Person, states={"IDLE": {}})
     with pytest.raises(RuntimeError, match="asking again would not help: reply refused: D006"):
         ContractOutput(contract).validate_json(GOOD)
-    with pytest.raises(TypeError, match=r"context is a dict such as .*; got builtin_function_or_method"):
+    with pytest.raises(TypeError, match=r"context must be a dict such as .*; got builtin_function_or_method"):
         ContractOutput(contract, context=len).validate_json(GOOD)  # type: ignore[arg-type]

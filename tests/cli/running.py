@@ -33,6 +33,11 @@ def clean_environment(**extra: str) -> dict[str, str]:
     return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PYTHONUTF8": "1", "TERM": "xterm", **extra}
 
 
+def unprivileged() -> list[str]:
+    """The beginning of a command for which the permissions of files count: root gives up the right to ignore them."""
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
 def run_in_full(args: Sequence[str], stdin: bytes, folder: Path, environment: Mapping[str, str]) -> Ran:
     """Run `trueup` from the start of its interpreter."""
     done = subprocess.run(

@@ -485,5 +485,5 @@ def test_text_that_only_begins_as_a_stream_does_is_text(text: str) -> None:
 def test_a_context_that_is_not_a_dict_is_refused(context: Any) -> None:
     contract = Contract(list[int], rules=["len(value) > 0"])
     for judge in (contract.check, contract.check_value):
-        with pytest.raises(TypeError, match=r"context is a dict such as .*; got "):
+        with pytest.raises(TypeError, match=r"context must be a dict such as .*; got "):
             judge("[1]", context)

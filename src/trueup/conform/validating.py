@@ -25,7 +25,7 @@ def validating(context: Mapping[str, Any] | None) -> Iterator[None]:
     ...     present()
     """
     if context and not isinstance(context, Mapping):
-        raise TypeError(f"context is a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
+        raise TypeError(f"context must be a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
     if not context or _ADDED.issuperset(context):
         yield
         return

@@ -180,7 +180,7 @@ def test_acheck_equals_check_for_everything_else() -> None:
         [{"role": "user", "content": "?"}],
     ):
         assert asyncio.run(contract.acheck(reply)) == contract.check(reply)
-    with pytest.raises(TypeError, match="context is a dict"):
+    with pytest.raises(TypeError, match="context must be a dict"):
         asyncio.run(contract.acheck("{}", []))  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
 """Folders and patterns as sources: which files, in which order, under which names."""
 
 import json
-import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.batch.sifting import run_files, unit, write
 from tests.batch.tables.tables import file_of, rows_of, save
+from tests.cli.running import COMMAND, clean_environment, unprivileged
 from trueup.batch.input.sources import UnreadableSource, open_sources
 
 
@@ -60,15 +61,22 @@ def test_a_folder_without_input_is_reported(tmp_path: Path, given: str, why: str
         names(str(tmp_path / given), tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
 def test_an_unreadable_folder_inside_is_refused_and_not_left_out(tmp_path: Path) -> None:
     (tmp_path / "in" / ".hidden").mkdir(parents=True)
     (tmp_path / "in" / ".hidden").chmod(0o000)
     write(tmp_path / "in" / "a.jsonl", [unit("a")])
-    assert names(str(tmp_path / "in"), tmp_path) == ["a.jsonl"]
+    command = [*unprivileged(), *COMMAND, "sift", "in", "--schema", "any", "--fresh", "--out", "out"]
+
+    def sift() -> tuple[int, str]:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stderr
+
+    code, said = sift()
+    assert (code, said.splitlines()[0]) == (0, "1 of 1 unit is valid, none failed.")
     (tmp_path / "in" / "closed").mkdir(mode=0o000)
-    with pytest.raises(UnreadableSource, match="in/closed cannot be read: Permission denied"):
-        names(str(tmp_path / "in"), tmp_path)
+    assert sift() == (2, "trueup: in/closed cannot be read: Permission denied\n")
 
 
 def test_a_folder_may_be_at_a_remote_address(tmp_path: Path) -> None:

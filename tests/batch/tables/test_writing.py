@@ -219,7 +219,7 @@ def test_tables_of_an_earlier_state_are_removed(tmp_path: Path) -> None:
 def test_a_foreign_table_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     write(tmp_path / "out" / "validated.csv", b"mine")
-    with pytest.raises(SiftRefused, match=r"validated\.csv is there and not of this run"):
+    with pytest.raises(SiftRefused, match=r"this sift did not write the validated\.csv"):
         run(tmp_path, [unit("a")], format="csv")
 
 
