@@ -76,7 +76,7 @@ def test_an_unreadable_folder_inside_is_refused_and_not_left_out(tmp_path: Path)
     code, said = sift()
     assert (code, said.splitlines()[0]) == (0, "1 of 1 unit is valid, none failed.")
     (tmp_path / "in" / "closed").mkdir(mode=0o000)
-    assert sift() == (2, "trueup: in/closed cannot be read: Permission denied\n")
+    assert sift() == (2, "trueup: in: the folder in/closed cannot be read: Permission denied\n")
 
 
 def test_a_folder_may_be_at_a_remote_address(tmp_path: Path) -> None:
