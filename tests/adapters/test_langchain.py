@@ -2,6 +2,8 @@
 
 import asyncio
 import pickle
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,16 @@ def model_of(server: ScriptedServer) -> ChatOpenAI:
     return ChatOpenAI(base_url=f"{server.url}/v1", api_key=SecretStr("none"), model="m", max_retries=0)
 
 
+@asynccontextmanager
+async def awaited_model(server: ScriptedServer) -> AsyncIterator[ChatOpenAI]:
+    """A model whose asynchronous connections are closed in the event loop that opened them."""
+    model = model_of(server)
+    try:
+        yield model
+    finally:
+        await model.root_async_client.close()
+
+
 @pytest.fixture
 def verdicts() -> list[Verdict]:
     return []
@@ -46,7 +58,8 @@ def test_a_chain_can_be_awaited() -> None:
     parser = ContractOutputParser(contract=CONTRACT)
 
     async def ask(server: ScriptedServer) -> Any:
-        return await (PROMPT | model_of(server) | parser).ainvoke({"who": "Ada"})
+        async with awaited_model(server) as model:
+            return await (PROMPT | model | parser).ainvoke({"who": "Ada"})
 
     with ScriptedServer([BROKEN]) as server:
         assert asyncio.run(ask(server)) == ADA
@@ -88,8 +101,9 @@ def test_an_asynchronous_stream_ends_in_the_exception() -> None:
     parts: list[Any] = []
 
     async def read(server: ScriptedServer) -> None:
-        async for part in (model_of(server) | parser).astream("Who is Ada?"):
-            parts.append(part)  # noqa: PERF401 - they are looked at after the exception
+        async with awaited_model(server) as model:
+            async for part in (model | parser).astream("Who is Ada?"):
+                parts.append(part)  # noqa: PERF401 - they are looked at after the exception
 
     with ScriptedServer([Say(REFUSED, piece=4)]) as server, pytest.raises(OutputParserException):
         asyncio.run(read(server))
@@ -158,8 +172,8 @@ def test_the_runnable_asks_again_and_langchain_sees_every_call() -> None:
 
 def test_the_runnable_can_be_awaited_and_batched() -> None:
     async def ask(server: ScriptedServer) -> Any:
-        runnable = ContractRunnable(contract=CONTRACT, model=model_of(server))
-        return await runnable.ainvoke([HumanMessage("Who is Ada?")])
+        async with awaited_model(server) as model:
+            return await ContractRunnable(contract=CONTRACT, model=model).ainvoke([HumanMessage("Who is Ada?")])
 
     with ScriptedServer([MISSING, GOOD]) as server:
         assert asyncio.run(ask(server)) == ADA
@@ -184,7 +198,10 @@ def test_the_runnable_says_that_the_model_could_not_be_reached() -> None:
 
 def streamed(runnable: ContractRunnable, *, awaited: bool) -> list[Any]:
     async def read() -> list[Any]:
-        return [part async for part in runnable.astream("Who is Ada?")]
+        try:
+            return [part async for part in runnable.astream("Who is Ada?")]
+        finally:
+            await runnable.model.root_async_client.close()
 
     return asyncio.run(read()) if awaited else list(runnable.stream("Who is Ada?"))
 
