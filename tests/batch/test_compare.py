@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.batch.pipeline.making import asking, reply, run_pipeline, start, write_pipeline
 from tests.batch.sifting import SCHEMA, run, unit
 from tests.growth import assert_linear
+from tests.waiting import wait_for
 from trueup.batch.compare import Comparison, NotASift, compare, page_data
 from trueup.batch.comparing import join
 from trueup.batch.comparing.differences import differences
@@ -435,7 +436,7 @@ def test_the_page_shows_the_differences_and_runs_no_script_from_a_reply(browser:
     tab.locator("#codes th", has_text="difference").locator("button").click()
     assert tab.locator("#codes th", has_text="difference").get_attribute("aria-sort") == "descending"
     tab.locator("#codes a[href='#explain-B005']").click()
-    assert tab.locator("#explain-B005").evaluate("(panel) => panel.open")
+    wait_for(lambda: tab.locator("#explain-B005").evaluate("(panel) => panel.open"))
     for width in (400, 1280, 2560):
         tab.set_viewport_size({"width": width, "height": 900})
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= width

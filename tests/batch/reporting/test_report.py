@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.batch.sifting import SCHEMA, run, unit, write
+from tests.waiting import wait_for
 from trueup.batch.judging.contracts import spec_of
 from trueup.batch.reporting.report import NotASift, collect, render, write_report
 from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, sift
@@ -185,14 +186,14 @@ def test_each_code_links_to_its_explanation(browser: Any, page: Path) -> None:
     assert not panel.evaluate("(panel) => panel.open")
     tab.locator("#codes a[href='#explain-V002']").focus()
     tab.keyboard.press("Enter")
-    assert panel.evaluate("(panel) => panel.open")
+    wait_for(lambda: panel.evaluate("(panel) => panel.open"))
     assert "Finds" in panel.inner_text()
     panel.evaluate("(panel) => { panel.open = false; }")
     tab.locator("#unit a[href='#explain-V002'], #codes a[href='#explain-V002']").first.click()
-    assert panel.evaluate("(panel) => panel.open"), "the same link again opens it again"
+    wait_for(lambda: panel.evaluate("(panel) => panel.open"), "the same link again does not open it again")
     tab.goto(page.as_uri() + "#explain-C001")
     tab.reload()
-    assert tab.locator("#explain-C001").evaluate("(panel) => panel.open")
+    wait_for(lambda: tab.locator("#explain-C001").evaluate("(panel) => panel.open"))
     assert {url.partition("#")[0] for url in asked} == {page.as_uri()}
     assert said == []
     tab.close()
