@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,12 @@ rules:
     expr: sum([len(a + b) for a in name for b in name]) > 0
     error: never
 """
-BACKTEST = {"contract": "contracts/slow.yaml", "sources": ["contracts/many.jsonl"]}
+# The replies have no recorded outcome, so only a draft makes both contracts judge them.
+BACKTEST = {
+    "contract": "contracts/slow.yaml",
+    "text": SLOW.replace("> 0", "> 1"),
+    "sources": ["contracts/many.jsonl"],
+}
 INFER = {"sources": ["contracts/many.jsonl"]}
 
 
@@ -40,23 +44,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 def workers() -> set[int]:
-    """The processes of long work on this machine."""
+    """The processes of long work that servers of this test have started. Other tests run at the same time."""
     found = set()
     for each in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if b"trueup.studio.working" in (each / "cmdline").read_bytes():
+            if b"trueup.studio.working" in (each / "cmdline").read_bytes() and os.getpid() in above(int(each.name)):
                 found.add(int(each.name))
     return found
 
 
-def started_by(server: int) -> set[int]:
-    """The processes of long work that a server has started."""
-    found = set()
-    for number in workers():
-        with contextlib.suppress(OSError):
-            parent = int(Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            found |= {number} if parent == server else set()
-    return found
+def above(number: int) -> Iterator[int]:
+    """The processes above a process, the nearest first."""
+    while number > 1:
+        number = int(Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        yield number
 
 
 async def until(reached: Callable[[], bool]) -> None:
@@ -124,11 +125,11 @@ def test_drafting_reports_progress_and_can_be_cancelled(place: Place) -> None:
         async with clients(place, "inside") as client:
             task = asyncio.create_task(client.call_tool("infer", INFER, progress_callback=report))
             await reported.wait()
-            assert started_by(os.getpid())
+            assert workers()
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-            await until(lambda: not started_by(os.getpid()))
+            await until(lambda: not workers())
 
     run(work)
 
@@ -136,18 +137,11 @@ def test_drafting_reports_progress_and_can_be_cancelled(place: Place) -> None:
 def test_a_third_long_work_is_refused_with_what_to_do(place: Place) -> None:
     async def work() -> None:
         async with clients(place, "inside") as client:
-            tasks, held = [], set[int]()
-            for _ in range(2):
-                tasks.append(asyncio.create_task(client.call_tool("backtest", BACKTEST)))
-                await until(lambda: bool(started_by(os.getpid()) - held))
-                for started in started_by(os.getpid()) - held:
-                    os.kill(started, signal.SIGSTOP)  # so that it cannot finish before the third call
-                    held.add(started)
+            tasks = [asyncio.create_task(client.call_tool("backtest", BACKTEST)) for _ in range(2)]
+            await until(lambda: sum(next(above(each)) == os.getpid() for each in workers()) == 2)
             third = await client.call_tool("backtest", BACKTEST)
             assert third.is_error
             assert "already running" in text_of(third)
-            for started in held:
-                os.kill(started, signal.SIGCONT)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
