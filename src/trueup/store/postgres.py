@@ -134,7 +134,7 @@ class Postgres:
         if unsent or too_large or isinstance(error, psycopg.DataError | psycopg.IntegrityError):
             return NotStorable(f"{self.where}: cannot store this value: {self._said(error)}")
         if isinstance(error, psycopg.OperationalError):
-            return StoreUnavailable(f"{self.where}: cannot be reached ({self._said(error)}); is the server running?")
+            return StoreUnavailable(f"{self.where}: the server cannot be reached ({self._said(error)}); is it running?")
         return StoreError(f"{self.where}: {self._said(error)}")
 
     def _said(self, error: BaseException) -> str:

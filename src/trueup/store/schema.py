@@ -131,6 +131,6 @@ def migrate(backend: Backend, session: Session, versions: Sequence[Sequence[str]
 def _refuse_newer(backend: Backend, found: int, known: int) -> None:
     if found > known:
         raise StoreUnavailable(
-            f"{backend.where}: written by a newer trueup (tables of version {found}, known here: {known}); "
+            f"{backend.where}: the store was written by a newer trueup (tables of version {found}, known here: {known}); "
             "upgrade trueup, or give another store"
         )

@@ -154,13 +154,17 @@ class Sqlite:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreBusy(f"{self.where}: another process has held the database for {PATIENCE:.0f} s; try again")
         if code == sqlite3.SQLITE_CANTOPEN:
-            return StoreUnavailable(f"{self.where}: cannot be opened ({text}); check the folder and its permissions")
+            return StoreUnavailable(
+                f"{self.where}: the file cannot be opened ({text}); check the folder and its permissions"
+            )
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            return StoreUnavailable(f"{self.where}: cannot be written ({text}); check the folder and its permissions")
+            return StoreUnavailable(
+                f"{self.where}: the file cannot be written ({text}); check the folder and its permissions"
+            )
         if isinstance(error, sqlite3.DataError | sqlite3.IntegrityError) or _BINDING in text:
             return NotStorable(f"{self.where}: cannot store this value: {text}")
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            return StoreUnavailable(f"{self.where}: is not a store ({text}); give another path")
+            return StoreUnavailable(f"{self.where}: the file is not a store ({text}); give another path")
         return StoreError(f"{self.where}: {text}")
 
     def broken(self, error: BaseException) -> bool:

@@ -13,8 +13,6 @@ from trueup.studio.refusal import RequestRefused
 
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MOST = 100  # files of a folder that are looked into
-_PREDICATES = ("cannot be ", "does not ")
-_SUBJECTS = {"is not ": "the file ", "written by ": "it was "}  # of messages that begin without one
 
 
 def stores_in(folders: Iterable[Path]) -> list[Path]:
@@ -34,23 +32,14 @@ def unavailable(error: Exception, address: str) -> RequestRefused:
 
     >>> unavailable(StoreError("/data/v.db: there is no such store"), "sqlite:///data/v.db").message
     'The store cannot be used: there is no such store.'
-    >>> unavailable(StoreError("v.db: is not a store (damaged); give another path"), "v.db").message
-    'The store cannot be used: the file is not a store (damaged); give another path.'
-    >>> unavailable(StoreError("v.db: written by a newer trueup; upgrade trueup"), "v.db").message
-    'The store cannot be used: it was written by a newer trueup; upgrade trueup.'
-    >>> unavailable(StoreError("v.db: cannot be reached; is the server running?"), "v.db").message
-    'The store cannot be reached; is the server running?'
+    >>> unavailable(StoreError("v.db: the server cannot be reached; is it running?"), "v.db").message
+    'The store cannot be used: the server cannot be reached; is it running?'
     """
     said = str(error)
     for spelled in sorted(_spellings(address), key=len, reverse=True):
         said = said.removeprefix(f"{spelled}: ").replace(spelled, "the store")
-    if said.startswith(_PREDICATES):  # the address was the subject
-        message = f"The store {said}"
-    else:
-        subject = next((each for start, each in _SUBJECTS.items() if said.startswith(start)), "")
-        message = f"The store cannot be used: {subject}{said}"
-    message = message if message.endswith("?") else f"{message.removesuffix('.')}."
-    return RequestRefused(503, message, code="store_unavailable")
+    end = "" if said.endswith((".", "?")) else "."
+    return RequestRefused(503, f"The store cannot be used: {said}{end}", code="store_unavailable")
 
 
 def _spellings(address: str) -> set[str]:

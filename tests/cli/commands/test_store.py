@@ -131,4 +131,4 @@ def test_a_store_that_cannot_be_opened_is_not_reported_as_unwritable(
         unopenable.bind("s.db")
         done = run("stats", "--store", "s.db")
     assert (done.code, done.out) == (2, "")
-    assert "s.db: cannot be opened (unable to open database file)" in done.err
+    assert "s.db: the file cannot be opened (unable to open database file)" in done.err

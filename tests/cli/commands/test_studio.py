@@ -27,7 +27,7 @@ def taken() -> Iterator[int]:
         (["nowhere"], "nowhere: there is no such folder"),
         (["file.txt"], "file.txt: this is a file; give the folder that contains it"),
         (["--store", "none.db"], "none.db: there is no such store"),
-        (["--store", "file.txt"], "file.txt: is not a store"),
+        (["--store", "file.txt"], "file.txt: the file is not a store"),
         (["--listen", "here"], "--listen 'here': give an address and a port"),
         (["--listen", "127.0.0.1:0", "--port", "0"], "give --port or --listen, not both"),
         (["--demo", "."], "--demo has its own folder and store"),
