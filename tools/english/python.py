@@ -89,8 +89,9 @@ class _Source:
 
     def is_value(self, offset: int) -> bool:
         """True for a string on its own line that is an item, an argument or a part of an expression."""
-        before = self.source[:offset].rstrip()
-        return before.endswith(("(", "[", "{", ",", "=", "+"))
+        while offset and self.source[offset - 1].isspace():
+            offset -= 1
+        return self.source[:offset][-1:] in {"(", "[", "{", ",", "=", "+"}
 
     def add_string(self, match: re.Match[str]) -> Iterator[Passage]:
         kind = "double" if match["double"] is not None else "single"

@@ -14,6 +14,11 @@ present = _context.get
 _ADDED = frozenset({"history", "question", "first"})
 
 
+def not_a_context(given: Any) -> TypeError:
+    """The error for a context that is not a dict."""
+    return TypeError(f"context must be a dict such as {{'state': 'IDLE'}}; got {type(given).__name__}")
+
+
 @contextmanager
 def validating(context: Mapping[str, Any] | None) -> Iterator[None]:
     """While this is open, validators get the caller's context; None if trueup added all of it.
@@ -24,8 +29,8 @@ def validating(context: Mapping[str, Any] | None) -> Iterator[None]:
     >>> with validating({"history": []}):
     ...     present()
     """
-    if context and not isinstance(context, Mapping):
-        raise TypeError(f"context must be a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
+    if context is not None and not isinstance(context, Mapping):
+        raise not_a_context(context)
     if not context or _ADDED.issuperset(context):
         yield
         return

@@ -229,7 +229,7 @@ class Contract(Generic[T]):
     def _known(self, reply: Any, context: dict[str, Any] | None) -> dict[str, Any]:
         """The context that checks get: the caller's, completed from the messages that are checked."""
         if context is not None and not isinstance(context, dict):
-            raise TypeError(f"context must be a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
+            raise _not_a_context(context)
         return completed(reply, context or {}) if self._listens else context or {}
 
     def clean(self, text: str, fields: dict[str, Any]) -> bytes | None:
@@ -969,6 +969,12 @@ def _within(context: dict[str, Any] | None, judge: Callable[..., Verdict], *give
 
     with validating(context):
         return judge(*given)
+
+
+def _not_a_context(given: object) -> TypeError:
+    from trueup.conform.validating import not_a_context  # needed only for an error
+
+    return not_a_context(given)
 
 
 def _wait(awaited: Any) -> Any:

@@ -1,7 +1,7 @@
 """Lines of standard input: takes the messages that the SDK reads, and answers the lines that it cannot read.
 
-The SDK drops such a line, so its client would wait until it gives up. Some of them are valid all the same: a reply that was
-cut in an emoji contains half a surrogate pair, which Python's JSON reader accepts and the SDK's does not.
+The SDK drops such a line, so its client would wait until it gives up. Some of these lines are valid: a reply that was cut
+inside an emoji contains half a surrogate pair, which Python's JSON reader accepts and the SDK's does not.
 """
 
 import contextlib
