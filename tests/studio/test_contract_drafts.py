@@ -73,6 +73,61 @@ def test_text_typed_during_saving_is_kept(served: Any, look: Any, support: Suppo
     assert support.text == before.replace(">= 60", ">= 46")
 
 
+def test_the_old_text_typed_again_during_saving_is_kept(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support)
+    before = support.text
+    edit(tab, "60", "45")
+    held = Held(tab, "**/api/contracts/file*", "PUT")
+    tab.keyboard.press("Control+s")
+    held.wait(tab)
+    edit(tab, "45", "60")
+    held.release()
+    see(tab.locator(".messages"), f"Saved {FILE}.")
+    assert support.text == before.replace(">= 60", ">= 45")
+    see(tab.locator(".cm-content"), "len(summary) >= 60")
+    tab.keyboard.press("Control+s")
+    expect(button(tab, "Save")).to_be_disabled()
+    assert support.text == before
+    tab.keyboard.press("Control+s")
+    see(tab.locator(".messages"), "There is nothing to save.")
+
+
+@pytest.mark.parametrize("view", ["/contracts/", "/try?file="])
+def test_errors_of_an_older_text_do_not_keep_the_new_one_from_being_saved(
+    served: Any, look: Any, support: SupportDesk, view: str
+) -> None:
+    tab = opened(served, look, support, f"{view}{FILE}")
+    before = support.text
+    see(tab.locator(".cm-content").last, "len(summary)")
+    edit(tab, "60", "")
+    see(tab.locator(".foot [class=bad], .foot .link.bad"), "1 error")
+    held = Held(tab, "**/api/judge", "POST")
+    tab.keyboard.insert_text("45")
+    held.wait(tab)
+    tab.keyboard.press("Control+s")
+    see(tab.locator(".messages"), f"Saved {FILE}.")
+    assert support.text == before.replace(">= 60", ">= 45")
+    held.release()
+
+
+def test_an_unchecked_text_with_errors_is_saved_only_when_confirmed(
+    served: Any, look: Any, support: SupportDesk
+) -> None:
+    tab = opened(served, look, support, fails=("/contracts/file",))
+    before = support.text
+    held = Held(tab, "**/api/judge", "POST")
+    edit(tab, "60", "60 +")
+    tab.keyboard.press("Control+s")
+    dialog = tab.get_by_role("dialog")
+    see(dialog, "The linter reports 1 error.")
+    expect(dialog.get_by_role("listitem")).to_have_count(1)
+    assert support.text == before
+    button(tab, "Save anyway").click()
+    see(tab.locator(".messages"), f"Saved {FILE}.")
+    assert support.text == before.replace(">= 60", ">= 60 +")
+    held.release()
+
+
 def test_the_saved_text_is_shown_immediately(served: Any, look: Any, support: SupportDesk) -> None:
     """Not only after the file was read again: a key before that would change the old text."""
     tab = opened(served, look, support)
@@ -219,7 +274,7 @@ def test_labelling_moves_on_when_the_labelled_flip_leaves_the_list(
     second = tab.url
     tab.keyboard.press("r")
     see(tab.locator(".flips h2"), f"Flip 2 of {many - 1}")
-    assert tab.url != second
+    expect(tab).not_to_have_url(second)
     button(tab, "Discard").click()
 
 

@@ -2,9 +2,9 @@
 import {mount} from "./place.js";
 
 export class Failure extends Error {
-  constructor(status, {code = "failed", message = "The studio does not respond.", hint = ""} = {}) {
+  constructor(status, {code = "failed", message = "The studio does not respond.", hint = "", faults = []} = {}) {
     super(message);
-    Object.assign(this, {status, code, hint});
+    Object.assign(this, {status, code, hint, faults});
   }
 }
 

@@ -39,7 +39,7 @@ function useFaults(file, text, first, kind) {
       abort.abort();
     };
   }, [file, text, kind]);
-  return {faults: found.value.faults, checked: found.value.text === text, unknown: found.value.failure};
+  return {faults: found.value.faults, checked: found.value.text === text, unknown: found.value.failure, last: () => found.peek()};
 }
 
 /** Which replies are judged again; all of it is in the URL. */
@@ -50,23 +50,29 @@ const selected = () => {
 };
 
 export function Edit({file, loaded, reload, show, shown}) {
+  const latest = () => draft(file) ?? {text: loaded.text, base: {text: loaded.text, hash: loaded.hash}};
   const kept = draft(file);
-  const base = kept?.base ?? {text: loaded.text, hash: loaded.hash};
-  const text = kept?.text ?? loaded.text;
+  const {text, base} = latest();
   const editable = may("edit") && !loaded.read_only;
-  const {faults, checked, unknown} = useFaults(file, text, loaded.faults, loaded.kind);
+  const {faults, checked, unknown, last} = useFaults(file, text, loaded.faults, loaded.kind);
   const errors = faults.filter((fault) => fault.level === "error").length;
   const asked = selected();
   const wanted = shown && about.value.store && (kept || asked.against) && !unknown;
   const backtest = useWork("/backtest", wanted ? {file, text, ...asked} : null, {ready: checked && !errors, pause: PAUSE});
   const difference = kept ? lines(base.text, text) : [];
   const many = changes(difference);
-  const saving = useSaving({file, text, base, faults, reload, show});
+  const saving = useSaving({file, latest, checked: last, reload, show});
   const discard = () => {
     forget(file);
     say("Discarded. Undo in the editor (Ctrl+Z) brings your change back.");
   };
-  useKeys({"Ctrl+s": ["save the change", () => kept && editable && saving.save()]}, shown);
+  const save = () => {
+    if (!draft(file)) say("There is nothing to save.");
+    else if (!may("edit")) say("Your key cannot save contracts.");
+    else if (loaded.read_only) say("The studio cannot write to this file.");
+    else saving.save();
+  };
+  useKeys({"Ctrl+s": ["save the change", save]}, shown);
   const actions = html`<div class="contract-actions"><span class="cut" title=${file}>${file.split("/").at(-1)}</span>
     <button type="button" disabled=${!kept} onClick=${discard}>Discard</button>
     ${editable && html`<button type="button" class="main" disabled=${!kept || saving.busy} onClick=${saving.save} title="Ctrl+S">${many ? `Save ${count(many, "change")}` : "Save"}</button>`}</div>`;
@@ -75,7 +81,7 @@ export function Edit({file, loaded, reload, show, shown}) {
     ${saving.question}
     <div class="change-left">
       <${Text} file=${file} kind=${loaded.kind} text=${text} faults=${faults} checked=${checked} unknown=${unknown} editable=${editable} many=${many} difference=${difference}
-        moved=${kept && loaded.hash !== base.hash} onCompare=${saving.compare} onChange=${(now) => keep(file, now, base)} note=${note(loaded)} />
+        moved=${kept && loaded.hash !== base.hash} onCompare=${saving.compare} onChange=${(now) => keep(file, now, latest().base)} note=${note(loaded)} />
       ${about.value.store && html`<${Replies} name=${loaded.name} asked=${asked} backtest=${backtest} errors=${errors} />`}
     </div>
     <div class="change-right">

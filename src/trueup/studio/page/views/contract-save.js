@@ -5,11 +5,17 @@ import {html} from "../lib/html.js";
 import {Dialog, say} from "../lib/parts.js";
 import {count} from "../lib/words.js";
 import {Diff, merged} from "./contract-diff.js";
-import {draft, forget, keep} from "./contract-drafts.js";
+import {forget, keep} from "./contract-drafts.js";
 
-/** How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the current file on disk. */
-export function useSaving({file, text, base, faults, show, reload = () => {}}) {
-  const latest = () => draft(file) ?? {text, base}; // a key may arrive before the last typed text is drawn
+const errorsIn = (faults) => faults.filter((fault) => fault.level === "error");
+
+/**
+ * How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the current file on disk.
+ *
+ * A key may arrive before the last typed text is drawn or checked, so both are functions: `latest` returns `{text, base}`, and `checked`
+ * returns the linter's last answer, `{text, faults}`. The studio checks each text again before it writes it.
+ */
+export function useSaving({file, latest, checked, show, reload = () => {}}) {
   const busy = useSignal(false);
   const asked = useSignal(null);
   const close = () => (asked.value = null);
@@ -32,7 +38,7 @@ export function useSaving({file, text, base, faults, show, reload = () => {}}) {
       say(`Saved ${file}.${problems}${broken}`, broken && "bad");
     } catch (failure) {
       if (failure.code === "changed") await compare(force);
-      else if (failure.code === "lint_errors") asked.value = {kind: "faulty", hash, message: `${failure.message} ${failure.hint}`};
+      else if (failure.code === "lint_errors") asked.value = {kind: "faulty", hash, errors: errorsIn(failure.faults)};
       else if (failure.code === "no_file") asked.value = {kind: "gone", force};
       else failed(failure);
     } finally {
@@ -40,9 +46,10 @@ export function useSaving({file, text, base, faults, show, reload = () => {}}) {
     }
   };
   const save = () => {
-    const errors = faults.filter((fault) => fault.level === "error");
-    if (errors.length) asked.value = {kind: "faulty", hash: latest().base.hash, errors};
-    else write(latest().base.hash, false);
+    const {text, base} = latest();
+    const errors = checked().text === text ? errorsIn(checked().faults) : [];
+    if (errors.length) asked.value = {kind: "faulty", hash: base.hash, errors};
+    else write(base.hash, false);
   };
   const theirs = (found) => {
     forget(file);
@@ -57,15 +64,15 @@ export function useSaving({file, text, base, faults, show, reload = () => {}}) {
   };
   const found = asked.value;
   const question = found && {
-    changed: () => html`<${Changed} base=${base} mine=${text} theirs=${found.theirs} onTheirs=${() => theirs(found.theirs)} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`,
-    faulty: () => html`<${Faulty} errors=${found.errors ?? []} message=${found.message} onForce=${() => write(found.hash, true)} onClose=${close} />`,
+    changed: () => html`<${Changed} ...${latest()} theirs=${found.theirs} onTheirs=${() => theirs(found.theirs)} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`,
+    faulty: () => html`<${Faulty} errors=${found.errors} onForce=${() => write(found.hash, true)} onClose=${close} />`,
     gone: () => html`<${Dialog} title="The file is gone" onClose=${close} closing="Keep editing" actions=${html`<button type="button" class="main" onClick=${() => write("", found.force, true)}>Write it again</button>`}>
       <p>${file} is no longer there. Nothing is saved yet.</p><//>`,
   }[found.kind]();
   return {save, compare: () => compare(), busy: busy.value, question};
 }
 
-function Changed({base, mine, theirs, onTheirs, onMine, onMerge, onClose}) {
+function Changed({base, text: mine, theirs, onTheirs, onMine, onMerge, onClose}) {
   const both = merged(base.text, theirs.text, mine);
   const actions = html`<button type="button" onClick=${onTheirs} title="Your change is lost">Load theirs</button>
     <button type="button" onClick=${onMine} title="Their change is lost">Save mine over it</button>
@@ -79,9 +86,9 @@ function Changed({base, mine, theirs, onTheirs, onMine, onMerge, onClose}) {
   <//>`;
 }
 
-function Faulty({errors, message, onForce, onClose}) {
+function Faulty({errors, onForce, onClose}) {
   return html`<${Dialog} title="Save a contract that does not work?" onClose=${onClose} closing="Keep editing" actions=${html`<button type="button" onClick=${onForce}>Save anyway</button>`}>
-    <p>${message || `The linter reports ${count(errors.length, "error")}. Programs that read this file will refuse it until ${errors.length === 1 ? "it is" : "they are"} corrected.`}</p>
+    <p>The linter reports ${count(errors.length, "error")}. Programs that read this file will refuse it until ${errors.length === 1 ? "it is" : "they are"} corrected.</p>
     <ul class="problems">${errors.slice(0, 5).map((fault) => html`<li><span class="soft">${fault.line ? `line ${fault.line}` : fault.path}</span> ${fault.message}</li>`)}</ul>
   <//>`;
 }

@@ -101,13 +101,16 @@ function Examples() {
       <bdi class="mono soft">${cut(each.reply, 160)}</bdi>${each.faults.map((fault, index) => html`<span key=${index} class="bad"><bdi>${fault.message}</bdi></span>`)}</button></li>`)}</ul></div>`;
 }
 
+const latest = () => ({text: contract.value, base: {text: source.value.text, hash: source.value.hash}});
+const checked = () => ({text: judged.value.about?.contract, faults: allFaults.value.contract});
+
 export function ContractPanel() {
   const [over, drops] = useDrop(openFromDisk);
   const view = useRef(null);
   const about = judged.value.contract;
   const faults = allFaults.value.contract;
-  const {file, text: saved, hash} = source.value;
-  const {save, question} = useSaving({file, text: contract.value, base: {text: saved, hash}, faults, show: showContract});
+  const {file, text: saved} = source.value;
+  const {save, question} = useSaving({file, latest, checked, show: showContract});
   const tab = ["prompt", "examples"].includes(query.value.get("contract")) ? query.value.get("contract") : "text";
   const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");
@@ -120,7 +123,7 @@ export function ContractPanel() {
     });
   };
   ContractPanel.goTo = goTo;
-  ContractPanel.save = canSave && !isSaved.value ? save : null;
+  ContractPanel.save = canSave ? save : null;
   const aside = html`<${Files} />${saved !== null && html`<span class=${isSaved.value ? "soft" : "warn"}>${isSaved.value ? "saved" : "unsaved"}</span>`}
     ${canSave && !isSaved.value && html`<button type="button" class="small" onClick=${save}>Save</button>`}
     <${OpenFile} label="Open a file as the contract" accept=".yaml,.yml,.json,.toml" onFile=${openFromDisk} />`;

@@ -111,6 +111,13 @@ function Jumps() {
   </nav>`;
 }
 
+function save() {
+  if (source.value.text === null) say("This contract is not from a file.");
+  else if (isSaved.value) say("There is nothing to save.");
+  else if (ContractPanel.save) ContractPanel.save();
+  else say("Your key cannot save contracts.");
+}
+
 export function Try() {
   const explain = useRef(() => {});
   const replyView = useRef(null);
@@ -145,7 +152,7 @@ export function Try() {
     "]": ["replay: next change of the value", () => jump(1)],
     i: ["edit the reply (Escape, then Tab leaves an editor)", () => replyView.current?.focus()],
     "Ctrl+Enter": ["judge now", () => judgeSoon(0)],
-    "Ctrl+s": ["save the contract to its file", () => (ContractPanel.save ? ContractPanel.save() : say(source.value.text === null ? "This contract is not from a file." : isSaved.value ? "There is nothing to save." : "Your key cannot save contracts."))],
+    "Ctrl+s": ["save the contract to its file", save],
     "F8 / Shift+F8": ["in the reply: next or previous mark", () => {}],
   });
   return html`<${Jumps} />
