@@ -61,6 +61,9 @@ class StandIn:
         self._real = real
 
     def __getattr__(self, name: str) -> Any:
+        if name == "url" and isinstance(self._real, sync_api.Page):
+            # Playwright's own copy may be older than the content of the page.
+            return self._there(lambda: self._real.evaluate("location.href"))
         return self._there(lambda: getattr(self._real, name))
 
     def __call__(self, *given: Any, **named: Any) -> Any:

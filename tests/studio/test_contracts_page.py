@@ -81,11 +81,11 @@ def test_flips_can_be_filtered_browsed_and_labelled_by_keyboard(served: Any, loo
     see(figure(tab, "newly accepted"), "49")
     tab.get_by_label("Flips: all models").select_option("small-1")
     tab.get_by_label("Flips: all labels").select_option("unlabelled")
+    expect(tab).to_have_url(re.compile("of_model=small-1&label=unlabelled"))
     rows = tab.locator(".flips tbody tr")
     count = rows.count()
     assert 0 < count < 49
     assert {"not labelled"} == set(rows.locator("td:last-child").all_inner_texts())
-    assert "of_model=small-1&label=unlabelled" in tab.url
     tab.get_by_label("Flips: all labels").select_option("")
     tab.locator("h1").evaluate("() => document.activeElement.blur()")
     for key in ("j", "j", "k", "j", "Enter"):
@@ -262,7 +262,7 @@ def test_the_list_shows_every_contract(served: Any, look: Any, support: SupportD
     tab.keyboard.press("/")
     tab.keyboard.type("tri")
     expect(tab).to_have_url(re.compile(r"/contracts\?text=tri$"))
-    assert rows.count() == 1
+    expect(rows).to_have_count(1)
     rows.first.click()
     tab.wait_for_url(f"**/contracts/{FILE}")
 

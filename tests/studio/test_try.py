@@ -68,7 +68,7 @@ def test_a_first_visit_shows_a_judged_example_and_typing_judges_again(served: An
     tab.keyboard.insert_text("writer")
     expect(headline(tab)).to_have_text("Accepted")
     expect(tab.locator("#try-reply .mark.error")).to_have_count(0)
-    assert "example" not in tab.url
+    expect(tab).not_to_have_url(re.compile("example"))
     # a draft survives reloading the page, and a visit to another view
     tab.wait_for_function("() => sessionStorage.length > 0")
     tab.reload()
@@ -157,9 +157,8 @@ def test_every_tab_shows_its_content(served: Any, look: Any) -> None:
     tab.get_by_role("tab", name="As prompt").click()
     expect(tab.locator("#contract-body")).to_contain_text("engineer")
     assert axe(tab) == []
-    assert "reply=original" in tab.url
-    assert "show=json" in tab.url
-    assert "contract=prompt" in tab.url
+    for part in ("reply=original", "show=json", "contract=prompt"):
+        expect(tab).to_have_url(re.compile(part))
     tab.get_by_role("tab", name="Examples 1").click()
     tab.locator("#contract-body button").filter(has_text="example 1").click()
     expect(tab.locator("#try-reply .cm-line")).to_have_text("{}")
@@ -251,7 +250,7 @@ def test_a_link_contains_reply_contract_and_state(served: Any, look: Any) -> Non
     tab.keyboard.press("s")
     message(tab, "Copied a link")
     link = tab.evaluate("navigator.clipboard.readText()")
-    assert link == tab.url
+    expect(tab).to_have_url(link)
     assert "#1." in link
     again = look(desk, link.removeprefix(desk.url))
     expect(again.get_by_label("State")).to_have_value("IDLE")
@@ -444,7 +443,7 @@ def test_a_reload_loses_nothing_that_was_typed_or_opened(served: Any, look: Any,
     # a contract from the disk is in no URL
     tab.evaluate(DROP, ["#try-contract", "any.yaml", contract, 1])
     expect(lines["contract"]).to_contain_text("integer")
-    assert "file=" not in tab.url
+    expect(tab).not_to_have_url(re.compile("file="))
     tab.reload()
     expect(lines["contract"]).to_have_text(contract.strip())
     expect(lines["reply"]).to_have_text(reply)
@@ -615,7 +614,7 @@ def test_a_fault_in_an_extended_file_leads_to_that_file(served: Any, look: Any, 
     marked = live.evaluate("(each) => { each.dataset.same = 'yes'; return each.dataset.same; }")
     tab.locator("#try-verdict .fact .choose").first.click()
     expect(tab.locator("#try-contract .cm-content")).to_contain_text("# the base")
-    assert "base.yaml" in tab.url
+    expect(tab).to_have_url(re.compile("base.yaml"))
     type_over(tab, "#try-contract", "schema: true\n")
     expect(headline(tab)).to_be_visible()
     expect(live).to_have_attribute("data-same", marked)  # a new verdict is announced: its live region existed before
