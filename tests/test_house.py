@@ -20,6 +20,7 @@ SRC = ROOT / "src" / "trueup"
 MODULES = sorted(SRC.rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 FOLDERS = ("src", "tests", "docs", "tools", "examples", "bench", "requirements", ".ci")
+INSTALLED = {"__pycache__", "node_modules"}  # the latter by `make bundle`
 TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".json", ".jsonl", ".txt", ".lock", ".cfg", ".in", ".svg", ".css", ""}
 
 
@@ -36,7 +37,7 @@ def own_files() -> list[Path]:
     """Every text file that is part of the project, wherever it is checked out."""
     files = [p for p in ROOT.iterdir() if p.is_file() and p.name != ".git"]  # a file in a linked worktree
     for folder in FOLDERS:
-        files += [p for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        files += [p for p in (ROOT / folder).rglob("*") if p.is_file() and not INSTALLED.intersection(p.parts)]
     return sorted(p for p in files if p.suffix in TEXT and p.name != "LICENSE")
 
 

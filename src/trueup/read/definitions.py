@@ -5,18 +5,19 @@ dicts and objects, the simple list form, and an application's own registries. A 
 place; nameless tools that the provider runs itself are skipped.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trueup.read.parameters import plain_schema, simple_schema
 from trueup.read.registries import described_tool, held_tools
+from trueup.verdict.paths import Parts
 from trueup.verdict.tool import Tool
 
-_SCHEMAS = (
+SCHEMAS = (
     "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema", "args_schema",
     "params_json_schema", "json_schema",
 )  # fmt: skip
-_MAPS = ("args", "inputs", "parameter_definitions", "parameterDefinitions")
+MAPS = ("args", "inputs", "parameter_definitions", "parameterDefinitions")
 _LISTS = ("tools", "functionDeclarations", "function_declarations", "functions")
 _INNER = ("function", "toolSpec", "tool_spec", "custom", "tool")
 _HOLDERS = ("result", "toolConfig", "tool_config")
@@ -38,31 +39,61 @@ def definitions(source: Any, where: str = "tools") -> list[Tool]:
     >>> definitions([{"type": "function", "function": {"name": "ping", "parameters": {"type": "object"}}}])[0].name
     'ping'
     """
+    return [body if isinstance(body, Tool) else _one(body, _spot(where, path)) for path, body in bodies(source, where)]
+
+
+def bodies(source: Any, where: str = "tools", path: Parts = ()) -> Iterator[tuple[Parts, "Mapping[str, Any] | Tool"]]:
+    """The part of each definition that has its name and its schema, with the path to it.
+
+    >>> [(path, body["name"]) for path, body in bodies([{"type": "function", "function": {"name": "ping"}}])]
+    [((0, 'function'), 'ping')]
+    """
     if isinstance(source, Tool):
-        return [source]
+        yield path, source
+        return
     if isinstance(source, list | tuple):
-        return [tool for i, item in enumerate(source) for tool in definitions(item, f"{where}[{i}]")]
+        for i, item in enumerate(source):
+            yield from bodies(item, where, (*path, i))
+        return
     held = held_tools(source)
     if held is not None:
-        return definitions(held, where)
-    body = source if isinstance(source, Mapping) else _dumped(source, where)
-    for key in _LISTS:
-        if isinstance(body.get(key), list | tuple):
-            return definitions(body[key], f"{where}.{key}")
-    for key in _HOLDERS:
-        if isinstance(body.get(key), dict):
-            return definitions(body[key], f"{where}.{key}")
+        yield from bodies(held, where, path)
+        return
+    body = source if isinstance(source, Mapping) else _dumped(source, _spot(where, path))
+    inner = _inner(body)
+    if inner is not None:
+        yield from bodies(body[inner], where, (*path, inner))
+        return
     for key in _INNER:
         if isinstance(body.get(key), dict) and "name" in body[key]:
-            return [_one(body[key], f"{where}.{key}")]
+            yield (*path, key), body[key]
+            return
     if isinstance(body.get("name"), str):
-        return [_one(body, where)]
+        yield path, body
+        return
     if body and (body.keys() <= _BUILT_IN or _is_hosted(body)):
-        return []
+        return
     named = {name: value if isinstance(value, dict) else described_tool(value) for name, value in body.items()}
-    if named and all(_is_definition(value) for value in named.values()):
-        return [_one({**(value or {}), "name": name}, f"{where}.{name}") for name, value in named.items()]
-    raise DefinitionError(f"{where}: no tool definition with a name found; give the provider's tool list or functions")
+    if not named or not all(_is_definition(value) for value in named.values()):
+        raise DefinitionError(
+            f"{_spot(where, path)}: no tool definition with a name found; give the provider's tool list or functions"
+        )
+    for name, value in named.items():
+        yield (*path, name), {**(value or {}), "name": name}
+
+
+def _inner(body: Mapping[str, Any]) -> str | None:
+    """The key of a list of tools, or of an object that holds one."""
+    for keys, kinds in ((_LISTS, list | tuple), (_HOLDERS, dict)):
+        for key in keys:
+            if isinstance(body.get(key), kinds):
+                return key
+    return None
+
+
+def _spot(where: str, path: Parts) -> str:
+    """A path below `where`, for a message."""
+    return where + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
 
 
 def _is_hosted(body: Mapping[str, Any]) -> bool:
@@ -74,14 +105,14 @@ def _is_hosted(body: Mapping[str, Any]) -> bool:
 def _is_definition(value: Any) -> bool:
     """Whether the value beside a name can define the tool of that name, as in Vercel's maps."""
     return isinstance(value, dict) and (
-        not value or any(key in value for key in (*_SCHEMAS, *_MAPS, "description", "title", "execute"))
+        not value or any(key in value for key in (*SCHEMAS, *MAPS, "description", "title", "execute"))
     )
 
 
 def _dumped(source: Any, where: str) -> Mapping[str, Any]:
     """A tool of an SDK or a framework as a dict."""
     name = getattr(source, "name", None)
-    for key in ("tool_call_schema", *_SCHEMAS):
+    for key in ("tool_call_schema", *SCHEMAS):
         schema = getattr(source, key, None)
         if isinstance(name, str) and name and (_is_schema(schema) or _is_model(schema)):
             description = getattr(source, "description", "")
@@ -122,7 +153,7 @@ def _one(source: Mapping[str, Any], where: str) -> Tool:
 
 def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
     """The schema of a tool's arguments; a tool without one takes any object."""
-    for key in _SCHEMAS:
+    for key in SCHEMAS:
         schema: Any = source.get(key)
         if isinstance(schema, dict):
             return plain_schema(_unwrapped(schema))
@@ -132,7 +163,7 @@ def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
             return dict(schema.model_json_schema())
         if schema is not None and not isinstance(schema, bool):
             raise DefinitionError(f"{where}.{key}: a schema is an object, got {type(schema).__name__}")
-    for key in _MAPS:
+    for key in MAPS:
         if isinstance(source.get(key), dict):
             return _simple(
                 [{**_row(value), "name": name} for name, value in source[key].items()],

@@ -24,7 +24,7 @@ _KEYWORDS = frozenset(
     {*_ONE, *_MANY, *_NAMED, *_COUNTS, "type", "required", "enum", "const", "$ref", "description", "title", "$schema",
      "default", "format", "pattern", "minimum", "maximum", "examples", "nullable", "$id", "strict"}
 )  # fmt: skip
-_SNAKE = {
+SNAKE = {
     "any_of": "anyOf", "one_of": "oneOf", "all_of": "allOf", "min_items": "minItems", "max_items": "maxItems",
     "min_length": "minLength", "max_length": "maxLength", "min_properties": "minProperties",
     "max_properties": "maxProperties", "additional_properties": "additionalProperties",
@@ -89,7 +89,7 @@ def _type(word: str) -> str:
 def _plain(schema: Any, depth: int) -> Any:
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return schema
-    out: dict[str, Any] = {_SNAKE.get(str(key), str(key)): value for key, value in schema.items()}
+    out: dict[str, Any] = {SNAKE.get(str(key), str(key)): value for key, value in schema.items()}
     for key in [key for key, value in out.items() if value is None and key in _KEYWORDS - _MAY_BE_NULL]:
         del out[key]  # a dump writes null for absent values
     for key in _ONE:

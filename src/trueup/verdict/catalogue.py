@@ -365,7 +365,7 @@ _FINDINGS = (
         "error",
         "The reply rules cannot be read from the environment, so no reply can be judged.",
     ),
-    FindingKind("N023", "strange-keyword", "warning", "A key of a schema looks like a misspelled JSON Schema keyword."),
+    FindingKind("N023", "strange-keyword", "warning", "A key of a schema or a tool looks like a misspelled keyword."),
     FindingKind(
         "N024",
         "folded-pattern",

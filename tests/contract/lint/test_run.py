@@ -71,6 +71,34 @@ def test_faults_in_order_and_mentions_are_explained(lint: Lint) -> None:
     assert lint(good) == []
 
 
+def test_misspelled_keys_of_tools_are_found_in_every_shape(lint: Lint) -> None:
+    text = """name: shop
+tools:
+  - {name: one, descripton: Finds., parameters: {type: object, requried: [q], properties: {q: {minlenght: 1}}}}
+  - {name: two, arguments: {type: object}}
+  - {type: function, function: {name: three, paramters: {type: object}}}
+  - functionDeclarations: [{name: four, parameters: {type: OBJECT, properties: {a: {type: ARRAY, itmes: {}}}}}]
+  - {name: five, input_schema: {type: object}, cache_control: {type: ephemeral}, outputSchema: {type: object}}
+  - {name: six, parameters: {itms: {type: string}, requird: {type: string}}}
+  - {name: seven, parameters: {type: object, any_of: [{}], min_properties: 1}, schema: {}, arguments: {type: object}}
+  - {toolSpec: {name: eight, inputSchema: {json: {type: object, requried: [q]}}}}
+"""
+    assert [(code, line, path) for code, line, _, path in lint(text)] == [
+        ("N023", line, f"$.tools[{path}")
+        for line, path in (
+            (3, "0].descripton"),
+            (3, "0].parameters.requried"),
+            (3, "0].parameters.properties.q.minlenght"),
+            (4, "1].arguments"),
+            (5, "2].function.paramters"),
+            (6, "3].functionDeclarations[0].parameters.properties.a.itmes"),
+            (10, "7].toolSpec.inputSchema.json.requried"),
+        )
+    ]
+    named = lint("tools: {find: {descripton: Finds., parameters: {type: object}}}\n")
+    assert named == [("N023", 1, 16, "$.tools.find.descripton")]
+
+
 def test_each_state_says_what_is_wrong_with_it(lint: Lint) -> None:
     text = "states:\n  A: {forbid: [{pattern: '('}]}\n  B: {forbid: [nobody]}\n  C:\n    forbid:\n    - patterns:\n      - ok\n      - (?<!x)y\n"
     assert lint(text) == [

@@ -1,4 +1,4 @@
-"""Lint of tools: unusable definitions and patterns, and unknown names in `order` and `calls`."""
+"""Lint of tools: unusable definitions and patterns, misspelled keys, and unknown names in `order` and `calls`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,7 @@ from trueup.conform.schema import SchemaError, refuse_bad_schema
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, FilePlace, fault
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.lint.tool_keys import lint_tool_keys
 from trueup.read.definitions import definitions
 from trueup.verdict.paths import Parts
 
@@ -54,6 +55,7 @@ def _bad_tools(tools: Any, marks: Origins) -> Iterator[Fault]:
             if tool.name in seen:
                 yield fault("N009", place, path, f"two tools are named {tool.name!r}", "Give each its own name.")
             seen.add(tool.name)
+        yield from lint_tool_keys(item, path, marks)
 
 
 def _bad_patterns(calls: Any, marks: Origins) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ JSON Schema ignores unknown keys, so `requried: [name]` silently requires nothin
 are treated as the author's notes. Only the spelling is judged here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from trueup.verdict.paths import Parts
@@ -52,7 +52,7 @@ def strange_words(schema: Any) -> Iterator[tuple[Parts, str]]:
         ((*path, word), near)
         for path, here in placed_schemas(schema)
         for word in here
-        if word not in KEYWORDS and (near := _near(str(word))) and near not in here
+        if word not in KEYWORDS and (near := _keyword(str(word))) and near not in here
     ]
     yield from sorted(found, key=lambda each: [str(part) for part in each[0]])
 
@@ -87,24 +87,36 @@ def lint_words(schema: Any, marks: "Origins") -> "Iterator[Fault]":
 _NONE = "none of its keys is a JSON Schema keyword, so any value fits"
 
 
-def _near(word: str) -> str:
+def _keyword(word: str) -> str:
     """The keyword that was meant, or '' if the key may be the author's own word."""
-    if word.startswith("$") or len(word) < 3 or word == _OURS:
+    if word == _OURS:
         return ""
-    from rapidfuzz.distance import OSA  # loaded only if there is an unknown key
-
     if word.startswith(("x-", "x_")):
+        from rapidfuzz.distance import OSA  # loaded only if there is an unknown key
+
         return _OURS if OSA.distance(word.replace("_", "-"), _OURS) <= _NEAR_OURS else ""
+    return near_word(word, _OFFERED)
+
+
+def near_word(word: str, known: Iterable[str]) -> str:
+    """The known word that was meant, with one or two letters wrong, or '' if the word may be the author's own.
+
+    >>> near_word("paramters", ["description", "parameters"]), near_word("owner", ["description", "parameters"])
+    ('parameters', '')
+    """
+    if word.startswith("$") or len(word) < 3:
+        return ""
+    from rapidfuzz.distance import OSA  # as above
 
     most = 1 if len(word) <= 5 else 2
     best, name = most + 1.0, ""
-    for known in _OFFERED:
-        if abs(len(known) - len(word)) <= most:
+    for each in known:
+        if abs(len(each) - len(word)) <= most:
             away = (
                 0.5
-                if known.lower() == word.lower().replace("_", "").replace("-", "")
-                else OSA.distance(word, known, score_cutoff=most)
+                if each.lower() == word.lower().replace("_", "").replace("-", "")
+                else OSA.distance(word, each, score_cutoff=most)
             )
             if away < best:
-                best, name = away, known
+                best, name = away, each
     return name
