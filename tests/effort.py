@@ -18,6 +18,7 @@ LONGER = {
     "tests/ask/matrix/test_matrix.py": "asking: every misbehaviour of a server against every client, whole and as a stream, instead of 200 cells",
     "tests/ask/loop/test_plan.py": "asking: every path of policies with one attempt more",
     "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",
+    "tests/studio/conftest.py": "studio: every page on a processor four times slower, with an API that answers late",
     "tests/studio/test_marks.py": "studio: the marks of 3,000 new random replies instead of the same 120",
     "tests/studio/test_openapi.py": "studio: 300 requests for each operation of its API instead of 3, and more odd values of each field",
     "tests/gateway/test_fuzz_upstream.py": "gateway: 100,000 damaged replies of upstreams instead of 400",

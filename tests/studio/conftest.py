@@ -6,6 +6,8 @@ other host, and pass axe.
 
 import asyncio
 import contextlib
+import os
+import random
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ import httpx
 import pytest
 import uvicorn
 
+from tests.effort import SOAK
 from tests.studio.driving import LONGEST, driven
 from trueup.studio.app import Application
 from trueup.studio.door.guard import WRITE_HEADER
@@ -34,6 +37,21 @@ SECRETS: dict[Role, str] = {
     "editor": "secret-of-editor",
 }
 KEYS = tuple(Key(role, digest_of(secret), role) for role, secret in SECRETS.items())
+
+
+# How many times slower a page is than the machine; the API also answers it late then. A test must wait for what it looks at.
+SLOWER = float(os.environ.get("TRUEUP_SLOWER_PAGE", 4 if SOAK else 0))
+
+
+def late(app: Any) -> Any:
+    """An application whose API answers each request of a browser up to half a second late."""
+
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        if "/api/" in scope["path"] and any(name == b"sec-fetch-mode" for name, _ in scope["headers"]):
+            await asyncio.sleep(random.uniform(0, 0.5))
+        await app(scope, receive, send)
+
+    return call
 
 
 class Desk:
@@ -109,7 +127,7 @@ def served() -> Iterator[Callable[..., Desk]]:
         def start(role: Role = "editor", **settings: Any) -> Desk:
             app = Application(StudioSettings(**{"keys": KEYS, **settings}))
             stack.callback(app.close)
-            desk = Desk(app, stack.enter_context(serving(app)), role)
+            desk = Desk(app, stack.enter_context(serving(late(app) if SLOWER else app)), role)
             stack.callback(desk.client.close)
             return desk
 
@@ -172,6 +190,8 @@ def look(browser: Any) -> Iterator[Callable[..., Any]]:
         )
         context.set_default_timeout(LONGEST)
         tab = context.new_page()
+        if SLOWER:
+            context.new_cdp_session(tab).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
         said: list[str] = []
         asked: list[str] = []
 

@@ -95,3 +95,31 @@ class StandIn:
             # Playwright looks at the signature of a callback, to choose its arguments.
             return functools.wraps(given)(lambda *handed: given(*map(self._stand_in, handed)))
         return given
+
+
+class Held:
+    """Requests that wait until they are released."""
+
+    def __init__(self, tab: StandIn, pattern: str, method: str) -> None:
+        self._waiting: list[Any] = []
+        self._free = False
+
+        def hold(route: Any) -> None:
+            if self._free or route.request.method != method:
+                route.continue_()
+            else:
+                self._waiting.append(route)
+
+        tab.route(pattern, hold)
+
+    def wait(self, tab: StandIn) -> None:
+        for _ in range(LONGEST // 20):
+            if self._waiting:
+                return
+            tab.wait_for_timeout(20)
+        raise AssertionError("no such request came")
+
+    def release(self) -> None:
+        self._free = True
+        for route in self._waiting:
+            route.continue_()

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.studio.conftest import axe
-from tests.studio.driving import LONGEST, expect
+from tests.studio.driving import Held, expect
 from tests.studio.support_desk import FILE, SupportDesk, make_desk
 from tests.studio.test_contracts_page import button, edit, figure, opened, see
 from trueup import Contract
@@ -25,34 +25,6 @@ pytestmark = pytest.mark.needs("browser")
 @pytest.fixture
 def support(tmp_path: Path) -> SupportDesk:
     return make_desk(tmp_path, replies=60, labels=12)
-
-
-class Held:
-    """Requests that wait until they are released."""
-
-    def __init__(self, tab: Any, pattern: str, method: str) -> None:
-        self._waiting: list[Any] = []
-        self._free = False
-
-        def hold(route: Any) -> None:
-            if self._free or route.request.method != method:
-                route.continue_()
-            else:
-                self._waiting.append(route)
-
-        tab.route(pattern, hold)
-
-    def wait(self, tab: Any) -> None:
-        for _ in range(LONGEST // 20):
-            if self._waiting:
-                return
-            tab.wait_for_timeout(20)
-        raise AssertionError("no such request came")
-
-    def release(self) -> None:
-        self._free = True
-        for route in self._waiting:
-            route.continue_()
 
 
 def test_text_typed_during_saving_is_kept(served: Any, look: Any, support: SupportDesk) -> None:

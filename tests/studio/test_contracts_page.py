@@ -197,8 +197,8 @@ def test_unsaved_changes_survive_leaving_the_view_and_warn_before_the_tab_closes
     see(tab.locator("tbody tr"), "unsaved")
     warned: list[str] = []
     tab.on("dialog", lambda dialog: (warned.append(dialog.type), dialog.dismiss()))
-    tab.evaluate("setTimeout(() => location.reload())")
-    tab.wait_for_timeout(300)
+    with tab.expect_event("dialog"):
+        tab.evaluate("setTimeout(() => location.reload())")
     assert warned == ["beforeunload"]
     tab.keyboard.press("j")
     tab.keyboard.press("Enter")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.studio.conftest import SECRETS, axe
-from tests.studio.driving import expect
+from tests.studio.driving import Held, expect
 from tests.studio.test_marks import packed
 
 pytestmark = [pytest.mark.needs("browser")]
@@ -225,6 +225,7 @@ def test_contract_files_are_opened_and_saved_by_editors_only(served: Any, look: 
     tab.get_by_role("dialog").get_by_role("button", name="Load theirs").click()
     expect(tab.locator("#try-contract .cm-content")).to_contain_text("# theirs")
     reader = look(served(role="reader", folders=(folder,)), "/try?file=contracts/person.yaml")
+    expect(reader.locator("#try-contract .cm-content")).to_contain_text("# theirs")
     reader.locator("#try-contract .cm-content").click()
     reader.keyboard.insert_text("# x\n")
     expect(reader.locator("#try-contract .aside")).to_contain_text("unsaved")
@@ -367,7 +368,7 @@ def test_files_are_dropped_and_huge_texts_refused_before_they_freeze_the_page(se
     tab.keyboard.press("Control+Home")
     tab.keyboard.insert_text("[")
     expect(tab.locator("#try-reply .foot")).to_contain_text("1,000,001 characters")
-    tab.wait_for_selector("[data-judged]", timeout=60_000)
+    tab.wait_for_selector("[data-judged]")
     expect(tab.locator("#try-reply .mark").first).to_be_visible()
     assert tab.evaluate("document.querySelectorAll('*').length") < 2_000
 
@@ -455,6 +456,68 @@ def test_a_reload_loses_nothing_that_was_typed_or_opened(served: Any, look: Any,
     tab.wait_for_function("() => !location.hash")
     tab.reload()
     expect(lines["reply"]).to_have_text("[1]")
+
+
+def test_a_slow_answer_does_not_replace_newer_content(served: Any, look: Any, tmp_path: Path) -> None:
+    (tmp_path / "person.yaml").write_text(CONTRACT)
+    desk = served(folders=(tmp_path,))
+    tab = look(desk, "/runs")
+    held = Held(tab, "**/api/samples", "GET")
+    tab.get_by_role("link", name="Try", exact=True).click()
+    held.wait(tab)
+    tab.evaluate("(hash) => (location.hash = hash)", packed(reply="[7]", contract="schema: true\n"))
+    line = tab.locator("#try-reply .cm-content")
+    expect(line).to_have_text("[7]")
+    with tab.expect_response("**/api/samples"):
+        held.release()
+    expect(tab.get_by_label("Example").locator("option")).not_to_have_count(1)
+    expect(line).to_have_text("[7]")
+    # the same for a file
+    held = Held(tab, "**/api/contracts/file*", "GET")
+    tab.get_by_label("Contract file").select_option(f"{tmp_path.name}/person.yaml")
+    held.wait(tab)
+    tab.go_back()
+    expect(headline(tab)).to_have_text("Accepted")
+    with tab.expect_response("**/api/contracts/file*"):
+        held.release()
+    type_over(tab, "#try-reply", "[8]")
+    expect(headline(tab)).to_have_text("Accepted")
+    expect(tab.locator("#try-contract .cm-content")).to_have_text("schema: true")
+
+
+def test_nothing_can_be_typed_that_would_be_replaced(served: Any, look: Any, tmp_path: Path) -> None:
+    (tmp_path / "person.yaml").write_text(CONTRACT)
+    tab = look(served(folders=(tmp_path,)), "/runs")
+    held = Held(tab, "**/api/contracts/file*", "GET")
+    tab.evaluate("(file) => history.replaceState(null, '', `/try?file=${file}`)", f"{tmp_path.name}/person.yaml")
+    tab.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    held.wait(tab)
+    content = tab.locator("#try-contract .cm-content")
+    expect(content).to_contain_text("name: profile")
+    before = content.text_content()
+    type_over(tab, "#try-contract", "lost: yes\n")
+    tab.evaluate(DROP, ["#try-reply", "any.txt", "[9]", 1])
+    message(tab, "Opened any.txt.")
+    assert content.text_content() == before
+    held.release()
+    expect(content).to_contain_text("name: person")
+    expect(tab.locator("#try-reply .cm-content")).to_have_text("[9]")
+    type_over(tab, "#try-contract", "schema: true\n")
+    expect(content).to_have_text("schema: true")
+    tab.locator("#try-contract .cm-content").press("Tab")
+    expect(content).to_be_focused()
+
+
+def test_text_that_was_not_judged_yet_survives_a_reload(served: Any, look: Any) -> None:
+    tab = look(served(), "/runs")
+    held = Held(tab, "**/api/judge", "POST")
+    tab.get_by_role("link", name="Try", exact=True).click()
+    held.wait(tab)
+    type_over(tab, "#try-reply", "[7]")
+    tab.reload()
+    expect(tab.locator("#try-reply .cm-content")).to_have_text("[7]")
+    held.release()
+    expect(headline(tab)).to_have_text("Refused")
 
 
 def test_saving_keeps_the_state_and_the_context(served: Any, look: Any, tmp_path: Path) -> None:

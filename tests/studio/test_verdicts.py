@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.studio.conftest import KEYS, Desk, axe
-from tests.studio.driving import LONGEST
+from tests.studio.driving import LONGEST, expect
 from trueup import Contract
 from trueup.store.browsing import Count
 from trueup.store.facets import FACETS, Counts
@@ -549,7 +549,7 @@ def test_new_verdicts_are_offered_without_moving_the_list(desk: Desk, look: Any,
     tab.locator("body").press("j")
     before = rows_shown(tab)
     desk.app.studio.store.record_verdict(Contract(schema=True).check('{"new": 1}'))
-    tab.wait_for_selector("text=1 new", timeout=15_000)
+    tab.wait_for_selector("text=1 new")
     assert rows_shown(tab) == before
     tab.get_by_role("button", name="1 new").click()
     tab.wait_for_selector('.grid .reply:has-text("new")')
@@ -565,7 +565,7 @@ def test_a_long_list_is_scrolled_with_few_nodes(served: Any, look: Any, tmp_path
     desk = served(store=str(tmp_path / "long.db"))
     tab = look(desk, "/verdicts")
     tab.wait_for_selector(".grid .tr:not(.th)")
-    for _ in range(60):
+    for _ in range(LONGEST // 50):
         tab.evaluate("document.querySelector('.grid').scrollTop = 1e9")
         if tab.locator("text=End of the list.").count():
             break
@@ -663,4 +663,17 @@ def test_a_stored_reply_opens_in_try(desk: Desk, look: Any) -> None:
     tab.get_by_role("button", name="Open in Try").click()
     tab.wait_for_url("**/try")
     tab.wait_for_selector(".headline >> text=Refused")
-    assert '{"age": 7}' in tab.inner_text("main")
+    reply = tab.locator("#try-reply .cm-content")
+    expect(reply).to_have_text('{"age": 7}')
+    # it is kept by a reload, and an older draft does not replace another one
+    tab.reload()
+    expect(reply).to_have_text('{"age": 7}')
+    other = next(row["id"] for row in desk.get("/verdicts")["rows"] if row["excerpt"] != '{"age": 7}')
+    tab.goto(desk.url + f"/verdicts/{other}")
+    shown = tab.locator(".verdict .reply .cm-content")
+    expect(shown).not_to_have_text('{"age": 7}')
+    text = shown.text_content()
+    tab.get_by_role("button", name="Open in Try").click()
+    tab.wait_for_url("**/try")
+    tab.wait_for_selector("[data-judged]")
+    expect(reply).to_have_text(text)

@@ -156,11 +156,15 @@ function indentBelowKey(view) {
   return true;
 }
 
-/** Typing over a selection. Otherwise Chromium keeps the colours of the deleted text in a style attribute, which the page's policy forbids. */
+/** Typing over a selection, and in a read-only text. Otherwise Chromium keeps the colours of the deleted text in a style attribute, which the page's policy forbids. */
 const overtyping = Prec.low(EditorView.domEventHandlers({
   beforeinput(event, view) {
     const {main} = view.state.selection;
-    if (event.inputType !== "insertText" || !event.data || event.isComposing || main.empty || view.state.readOnly) return false;
+    if (view.state.readOnly) {
+      event.preventDefault();
+      return true;
+    }
+    if (event.inputType !== "insertText" || !event.data || event.isComposing || main.empty) return false;
     event.preventDefault();
     const insert = () => view.state.update(view.state.replaceSelection(event.data), {userEvent: "input.type", scrollIntoView: true});
     if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, main.from, main.to, event.data, insert))) view.dispatch(insert());
@@ -191,12 +195,12 @@ function guarded(limit, handlers) {
 }
 
 /**
- * A text that can be edited: `value`, `onChange(text)`, `language` ("yaml", "json" or ""), `readOnly`, `faults` (squiggly lines), `assist`
+ * A text that can be edited: `value`, `onChange(text)`, `language` ("yaml", "json" or ""), `readOnly`, `waits` (read-only for now), `faults` (squiggly lines), `assist`
  * (`{kind, file}`: completion and hover), `numbers`, `label`, `placeholder`, `onFile(file)` for dropped files, `extensions` (fixed),
  * `onView(view)`, `memory` (a name under which the selection, the scroll position and the undo history outlive the component). With a
  * language Tab indents; Escape, then Tab, leaves.
  */
-export function Editor({value, onChange, language = "", readOnly = false, faults, assist, numbers = false, label, placeholder = "", onFile, extensions = [], onView, limit = MOST, memory, class: kind = ""}) {
+export function Editor({value, onChange, language = "", readOnly = false, waits = false, faults, assist, numbers = false, label, placeholder = "", onFile, extensions = [], onView, limit = MOST, memory, class: kind = ""}) {
   const host = useRef();
   const view = useRef(null);
   const parts = useRef(null);
@@ -235,7 +239,7 @@ export function Editor({value, onChange, language = "", readOnly = false, faults
         hintOf(placeholder),
         keymap.of([...(language === "yaml" ? [{key: "Enter", run: indentBelowKey}] : []), ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...SEARCHING, ...historyKeymap, ...defaultKeymap, ...(language && !readOnly ? [indentWithTab] : [])].filter(({key}) => key !== "Mod-Enter")),
         parts.current.language.of(colours(language, value.length)),
-        parts.current.fixed.of(EditorState.readOnly.of(readOnly)),
+        parts.current.fixed.of(EditorState.readOnly.of(readOnly || waits)),
         parts.current.named.of(EditorView.contentAttributes.of({"aria-label": label, tabindex: "0"})),
         ...(language && !readOnly ? [EditorView.contentAttributes.of({"aria-description": "Tab indents; press Escape, then Tab, to leave."})] : []),
       ],
@@ -255,7 +259,7 @@ export function Editor({value, onChange, language = "", readOnly = false, faults
     if (value !== known.current && view.current) put(value);
   }, [value]);
   useEffect(() => void view.current?.dispatch({effects: parts.current.language.reconfigure(colours(language, value.length))}), [language, value.length > MOST_COLOURED]);
-  useEffect(() => void view.current?.dispatch({effects: parts.current.fixed.reconfigure(EditorState.readOnly.of(readOnly))}), [readOnly]);
+  useEffect(() => void view.current?.dispatch({effects: parts.current.fixed.reconfigure(EditorState.readOnly.of(readOnly || waits))}), [readOnly, waits]);
   useEffect(() => void view.current?.dispatch({effects: parts.current.named.reconfigure(EditorView.contentAttributes.of({"aria-label": label, tabindex: "0"}))}), [label]);
   useEffect(() => {
     if (faults && view.current) view.current.dispatch(setDiagnostics(view.current.state, diagnostics(view.current.state.doc, faults)));

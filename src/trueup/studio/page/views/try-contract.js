@@ -11,7 +11,7 @@ import {count} from "../lib/words.js";
 import {cut} from "../lib/facts.js";
 import {useSaving} from "./contract-save.js";
 import {OpenFile, textOf, useDrop} from "./try-reply.js";
-import {contract, editContract, editReply, faults as allFaults, isSaved, judged, kind, kindOf, setSituation, show, showContract, source} from "./try-state.js";
+import {contract, editContract, editReply, faults as allFaults, isOpening, isSaved, judged, kind, kindOf, setSituation, show, showContract, source} from "./try-state.js";
 
 const asking = () => ({contract: contract.value, kind: kind.value, file: source.value.file});
 
@@ -130,7 +130,7 @@ export function ContractPanel() {
   const foot = html`<${Tabs} label="The contract" names=${names} value=${tab} onChange=${(id) => refine({contract: id === "text" ? "" : id})} controls="contract-body" /><${Problems} faults=${faults} onGo=${goTo} />`;
   return html`<${Panel} title="Contract" id="try-contract" class=${over} aside=${aside} foot=${foot} ...${drops}>
     <div id="contract-body" class="body" role="tabpanel" aria-label=${names.find(([id]) => id === tab)[1]}>
-      ${tab === "text" && html`<${Editor} label="Contract" value=${contract.value} onChange=${editContract} language=${{".json": "json", ".toml": ""}[kind.value] ?? "yaml"} faults=${faults}
+      ${tab === "text" && html`<${Editor} label="Contract" value=${contract.value} waits=${isOpening.value} onChange=${editContract} language=${{".json": "json", ".toml": ""}[kind.value] ?? "yaml"} faults=${faults}
         assist=${{kind: kind.value, file: source.value.file}} memory="contract" onFile=${openFromDisk} onView=${(made) => (view.current = made)} limit=${2_000_000} placeholder="Without a contract, any JSON value is accepted. Press Ctrl+Space to see what you can write." />`}
       ${tab === "prompt" && html`<${Prompt} />`}
       ${tab === "examples" && html`<${Examples} />`}

@@ -8,7 +8,7 @@ import {Marked} from "../lib/marked.js";
 import {Panel, Tabs, say} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {bytes, count} from "../lib/words.js";
-import {choose, chosen, context, editReply, example, faults, isEdited, judged, picked, plain, reply, samples, setSituation, state, until} from "./try-state.js";
+import {choose, chosen, context, editReply, example, faults, isEdited, isOpening, judged, picked, plain, reply, samples, setSituation, settled, state, until} from "./try-state.js";
 
 const TABS = [["marked", "Marked"], ["diff", "Diff"], ["original", "Original"]];
 
@@ -39,6 +39,7 @@ export async function textOf(file) {
 
 async function openReply(file) {
   const text = await textOf(file);
+  await settled();
   if (text !== null) editReply(text);
 }
 
@@ -113,7 +114,7 @@ export function ReplyPanel({onView}) {
     ${(isOther || plain.value) && html`<p class="remark">${plain.value ? "Judged as text." : `A provider's response (${judged.value.read}): the marks are in the text that the model wrote. Edit it under Original.`} <button type="button" class="plain link" onClick=${() => setSituation({plain: plain.value ? "" : "yes"})}>${plain.value ? "Read it as a response" : "Judge it as text"}</button></p>`}
     <div id="reply-body" class="body" role="tabpanel" aria-label=${TABS.find(([id]) => id === tab)[1]}>
       ${tab === "diff" && (verdict ? html`<${Diff} drawn=${verdict} chosen=${chosen.value} onChoose=${choose} />` : html`<p class="note">There is no verdict, so there is no diff.</p>`)}
-      ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : own} hide=${tab === "original"}
+      ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} waits=${isOpening.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : own} hide=${tab === "original"}
         chosen=${mark ?? chosen.value} onChoose=${choose} until=${isOther ? null : until.value} onView=${onView} memory="reply" placeholder="Paste a model's reply, or drop a file here." />`}
       ${tab !== "diff" && !isOriginal && html`<${Marked} key="text" label="Text of the reply" value=${verdict.text} readOnly drawn=${own} chosen=${mark ?? chosen.value} onChoose=${choose} until=${until.value} onView=${onView} />`}
     </div>

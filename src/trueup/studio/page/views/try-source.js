@@ -5,12 +5,13 @@ import {Panel} from "../lib/parts.js";
 import {refine} from "../lib/place.js";
 import {count} from "../lib/words.js";
 import {OpenFile, textOf, useDrop} from "./try-reply.js";
-import {editMaterial, judged, material, pick, picked} from "./try-state.js";
+import {editMaterial, isOpening, judged, material, pick, picked, settled} from "./try-state.js";
 
 const NONE = {rows: [], sources: []};
 
 async function open(file) {
   const text = await textOf(file);
+  await settled();
   if (text !== null) editMaterial(text);
 }
 
@@ -19,7 +20,7 @@ export function SourcePanel() {
   const {verdict, about} = judged.value;
   const evidence = verdict?.evidence ?? NONE;
   const isOwn = material.value || about?.source || !evidence.sources.length;
-  const own = isOwn && {value: material.value, whole: about?.source ?? "", onChange: editMaterial, onFile: open, memory: "source", placeholder: "Paste the text that must contain the values, or drop a file here."};
+  const own = isOwn && {value: material.value, waits: isOpening.value, whole: about?.source ?? "", onChange: editMaterial, onFile: open, memory: "source", placeholder: "Paste the text that must contain the values, or drop a file here."};
   const choose = (index) => {
     refine({show: "evidence"});
     pick(index);

@@ -152,8 +152,12 @@ export function setSituation(changes) {
 }
 
 /** Replace everything; `edited`: there is no address for this content. */
-export function show(given, from = {}) {
-  opening = null;
+export function show(given, from) {
+  turn += 1;
+  isOpening.value = false;
+  put(given, from);
+}
+function put(given, from = {}) {
   batch(() => {
     reply.value = given.reply ?? reply.value;
     contract.value = given.contract ?? contract.value;
@@ -170,6 +174,27 @@ export function show(given, from = {}) {
   judgeSoon(0);
 }
 
+// What an address names takes a while to load. Only the last request counts, so a slow answer never replaces newer content.
+let turn = 0; // counts what was shown or requested
+let arriving = Promise.resolve();
+/** Whether content is being loaded. Until it is shown, nothing can be typed: it would be replaced. */
+export const isOpening = signal(true);
+/** Whether nothing was shown or requested yet. */
+export const isNew = () => turn === 0;
+/** Wait until the content that was requested is shown. */
+export const settled = () => arriving;
+
+/** Load content: `load(showIt)` calls `showIt` as `show`; it does nothing if something else was shown or requested since. `failed(failure, showIt)` handles an error. */
+export function opening(load, failed) {
+  const mine = (turn += 1);
+  const isCurrent = () => mine === turn;
+  const showIt = (given, from) => isCurrent() && put(given, from);
+  isOpening.value = true;
+  arriving = load(showIt)
+    .catch((failure) => isCurrent() && failed(failure, showIt))
+    .finally(() => isCurrent() && (isOpening.value = false));
+}
+
 let loadedSamples = null;
 export function loadSamples() {
   loadedSamples ??= get("/samples").then((found) => {
@@ -179,34 +204,28 @@ export function loadSamples() {
 }
 
 /** Show a named example, or the first one. Returns false if there is none or the studio does not respond. */
-export async function showSample(name) {
+export async function showSample(showIt, name) {
   await loadSamples();
   const found = name ? samples.value.find((each) => each.name === name) : samples.value[0];
-  if (found) show(found, {example: found.name});
+  if (found) showIt(found, {example: found.name});
   else judgeSoon(0);
   return Boolean(found);
 }
 
-let opening = null; // the last request for a file; an answer is ignored once something else is shown
-
-/** Open a contract from the folders and keep the reply. An unsaved change of the file is kept, and so are the state and context if the file is the same. */
-export async function openContract(file) {
-  const mine = (opening = {});
-  const found = await get("/contracts/file", {file});
-  if (opening === mine) showContract(found);
-}
-export function showContract(found) {
+/** Show a contract file as `showIt` does, and keep the reply. An unsaved change of the file is kept, and so are the state and context if the file is the same. */
+export function showContract(found, showIt = show) {
   const kept = draft(found.file);
   const situation = source.value.file === found.file ? {state: state.value, context: context.value} : {};
-  show({...situation, contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text}, {edited: true});
+  showIt({...situation, contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text}, {edited: true});
 }
+export const openContract = async (showIt, file) => showContract(await get("/contracts/file", {file}), showIt);
 export const kindOf = (file) => /\.(json|toml)$/i.exec(file)?.[0].toLowerCase() ?? ".yaml";
 
 // A draft survives reloading the page and signing in again, in this tab only.
 let keeping = 0;
 const named = () => ["example", "file"].map((name) => query.value.get(name) ?? "").join(" ");
 function keep() {
-  if (!judged.value.about) return; // Try has not been shown
+  if (isOpening.value) return; // there is nothing new to keep
   try {
     if (!isEdited.value || reply.value.length + contract.value.length + material.value.length > MOST_DRAFT) sessionStorage.removeItem(DRAFT);
     else sessionStorage.setItem(DRAFT, JSON.stringify({...asked(), plain: plain.value, hash: source.value.hash, saved: source.value.text, example: example.value, at: named()}));
@@ -215,7 +234,7 @@ function keep() {
   }
 }
 addEventListener("pagehide", keep);
-export async function restoreDraft() {
+export async function restoreDraft(showIt) {
   let found;
   try {
     found = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
@@ -223,7 +242,7 @@ export async function restoreDraft() {
     return false;
   }
   if (!found || found.at !== named() || typeof found.reply !== "string" || typeof found.contract !== "string") return false;
-  show(found, {example: found.example, edited: true});
-  if (found.file && found.contract === found.saved) await openContract(found.file); // it may have changed in the meantime
+  showIt(found, {example: found.example, edited: true});
+  if (found.file && found.contract === found.saved) await openContract(showIt, found.file); // it may have changed in the meantime
   return true;
 }

@@ -12,7 +12,7 @@ import {ReplyPanel} from "./try-reply.js";
 import {SourcePanel} from "./try-source.js";
 import {VerdictPanel} from "./try-verdict.js";
 import {Stream, jump} from "./try-stream.js";
-import {asked, choose, chosen, contract, isEdited, isFresh, isSaved, isSlow, judgeSoon, judged, loadSamples, openContract, pick, picked, plain, reply, restoreDraft, show, showSample, source, until} from "./try-state.js";
+import {asked, choose, chosen, contract, isEdited, isFresh, isNew, isSaved, isSlow, judgeSoon, judged, loadSamples, openContract, opening, pick, picked, plain, reply, restoreDraft, showSample, source, until} from "./try-state.js";
 
 const AGAIN = 3000; // milliseconds
 let opened = null; // the address whose content is shown
@@ -20,28 +20,24 @@ const address = () => JSON.stringify([fragment.value, query.value.get("example")
 const linked = signal(null);
 
 /** Show what the URL names: a shared reply, an example, a file; on a first visit, a good example. */
-async function open() {
-  const isFirst = opened === null;
+function open() {
   opened = address();
   const [shared, named, file] = JSON.parse(opened);
-  try {
-    if (shared) {
-      const given = await unpacked(shared);
-      if (fragment.value === shared) show(given);
-      return;
-    }
-    if (isFirst && await restoreDraft()) return;
-    if (!named && !file && contract.value) return;
-    if (named || !file || !reply.value) await showExample(named);
-    if (file) await openContract(file);
-  } catch (failure) {
+  const isFirst = isNew();
+  if (!isFirst && !shared && !named && !file) return;
+  opening(async (showIt) => {
+    if (shared) return showIt(await unpacked(shared));
+    if (isFirst && await restoreDraft(showIt)) return;
+    if (named || !file || !reply.value) await showExample(showIt, named);
+    if (file) await openContract(showIt, file);
+  }, (failure, showIt) => {
     say([failure.message, failure.hint].filter(Boolean).join(" "), "bad");
-    if (!contract.value) await showSample();
-  }
+    return contract.value || showSample(showIt);
+  });
 }
 
-async function showExample(name) {
-  if (!await showSample(name) && name) throw new Error(`There is no example ${name.slice(0, 80)}.`);
+async function showExample(showIt, name) {
+  if (!await showSample(showIt, name) && name) throw new Error(`There is no example ${name.slice(0, 80)}.`);
 }
 
 async function share() {

@@ -47,7 +47,7 @@ function asExample({row, verdict, context: known}) {
 async function openInTry(id) {
   try {
     const {reply, contract, state, context, source} = await get(`/verdicts/${encodeURIComponent(id)}/again`);
-    show({reply, state, context, source, contract: contract?.text ?? "", file: contract?.file ?? "", kind: contract?.kind ?? ".yaml", hash: contract?.hash ?? "", saved: contract?.text ?? null});
+    show({reply, state, context, source, contract: contract?.text ?? "", file: contract?.file ?? "", kind: contract?.kind ?? ".yaml", hash: contract?.hash ?? "", saved: contract?.text ?? null}, {edited: true});
     if (!contract) say("No file in the folders has a contract with that name, so the reply is opened without one.");
     go(link("try"));
   } catch (failure) {
