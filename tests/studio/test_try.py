@@ -499,6 +499,8 @@ def test_nothing_can_be_typed_that_would_be_replaced(served: Any, look: Any, tmp
     tab.evaluate(DROP, ["#try-reply", "any.txt", "[9]", 1])
     message(tab, "Opened any.txt.")
     assert content.text_content() == before
+    expect(tab.locator("#try-contract .editor")).to_have_attribute("aria-busy", "true")
+    assert axe(tab) == []
     held.release()
     expect(content).to_contain_text("name: person")
     expect(tab.locator("#try-reply .cm-content")).to_have_text("[9]")

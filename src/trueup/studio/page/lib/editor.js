@@ -264,5 +264,5 @@ export function Editor({value, onChange, language = "", readOnly = false, waits 
   useEffect(() => {
     if (faults && view.current) view.current.dispatch(setDiagnostics(view.current.state, diagnostics(view.current.state.doc, faults)));
   }, [faults]);
-  return html`<div class=${`editor ${kind}`} ref=${host}></div>`;
+  return html`<div class=${`editor ${kind}`} ref=${host} aria-busy=${waits}></div>`;
 }
