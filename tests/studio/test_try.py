@@ -485,6 +485,27 @@ def test_a_slow_answer_does_not_replace_newer_content(served: Any, look: Any, tm
     expect(tab.locator("#try-contract .cm-content")).to_have_text("schema: true")
 
 
+def test_another_file_can_be_opened_during_saving(served: Any, look: Any, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(f"name: {name}\nschema: true\n")
+    tab = look(served(folders=(tmp_path,)), f"/try?file={tmp_path.name}/one.yaml")
+    content = tab.locator("#try-contract .cm-content")
+    expect(content).to_contain_text("name: one")
+    type_over(tab, "#try-contract", "name: first\nschema: true\n")
+    held = Held(tab, "**/api/contracts/file*", "PUT")
+    tab.keyboard.press("Control+s")
+    held.wait(tab)
+    tab.get_by_label("Contract file").select_option(f"{tmp_path.name}/two.yaml")
+    expect(content).to_contain_text("name: two")
+    held.release()
+    message(tab, f"Saved {tmp_path.name}/one.yaml.")
+    assert (tmp_path / "one.yaml").read_text() == "name: first\nschema: true\n"
+    expect(content).to_contain_text("name: two")
+    tab.get_by_label("Contract file").select_option(f"{tmp_path.name}/one.yaml")
+    expect(content).to_contain_text("name: first")
+    expect(tab.locator("#try-contract .aside")).not_to_contain_text("unsaved")
+
+
 def test_nothing_can_be_typed_that_would_be_replaced(served: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "person.yaml").write_text(CONTRACT)
     tab = look(served(folders=(tmp_path,)), "/runs")

@@ -12,8 +12,8 @@ const errorsIn = (faults) => faults.filter((fault) => fault.level === "error");
 /**
  * How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the current file on disk.
  *
- * A key may arrive before the last typed text is drawn or checked, so both are functions: `latest` returns `{text, base}`, and `checked`
- * returns the linter's last answer, `{text, faults}`. The studio checks each text again before it writes it.
+ * A key may arrive before the last typed text is drawn or checked, so both are functions: `latest(file)` returns the text of the file as
+ * `{text, base}`, and `checked` the linter's last answer, `{text, faults}`. The studio checks each text again before it writes it.
  */
 export function useSaving({file, latest, checked, show, reload = () => {}}) {
   const busy = useSignal(false);
@@ -25,10 +25,10 @@ export function useSaving({file, latest, checked, show, reload = () => {}}) {
     if (busy.value) return;
     close();
     busy.value = true;
-    const sent = latest().text;
+    const sent = latest(file).text;
     try {
       const saved = await put("/contracts/file", {file, text: sent, hash, force, create});
-      const now = latest().text;
+      const now = latest(file)?.text ?? sent;
       if (now === sent) forget(file);
       else keep(file, now, {text: saved.text, hash: saved.hash}); // typed in the meantime
       show(saved);
@@ -46,7 +46,7 @@ export function useSaving({file, latest, checked, show, reload = () => {}}) {
     }
   };
   const save = () => {
-    const {text, base} = latest();
+    const {text, base} = latest(file);
     const errors = checked().text === text ? errorsIn(checked().faults) : [];
     if (errors.length) asked.value = {kind: "faulty", hash: base.hash, errors};
     else write(base.hash, false);
@@ -64,7 +64,7 @@ export function useSaving({file, latest, checked, show, reload = () => {}}) {
   };
   const found = asked.value;
   const question = found && {
-    changed: () => html`<${Changed} ...${latest()} theirs=${found.theirs} onTheirs=${() => theirs(found.theirs)} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`,
+    changed: () => html`<${Changed} ...${latest(file)} theirs=${found.theirs} onTheirs=${() => theirs(found.theirs)} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`,
     faulty: () => html`<${Faulty} errors=${found.errors} onForce=${() => write(found.hash, true)} onClose=${close} />`,
     gone: () => html`<${Dialog} title="The file is gone" onClose=${close} closing="Keep editing" actions=${html`<button type="button" class="main" onClick=${() => write("", found.force, true)}>Write it again</button>`}>
       <p>${file} is no longer there. Nothing is saved yet.</p><//>`,

@@ -9,9 +9,10 @@ import {Panel, Tabs, Tag, copy} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {count} from "../lib/words.js";
 import {cut} from "../lib/facts.js";
+import {draft} from "./contract-drafts.js";
 import {useSaving} from "./contract-save.js";
 import {OpenFile, textOf, useDrop} from "./try-reply.js";
-import {contract, editContract, editReply, faults as allFaults, isOpening, isSaved, judged, kind, kindOf, setSituation, show, showContract, source} from "./try-state.js";
+import {contract, editContract, editReply, faults as allFaults, isOpening, isSaved, judged, kind, kindOf, setSituation, show, showSaved, source} from "./try-state.js";
 
 const asking = () => ({contract: contract.value, kind: kind.value, file: source.value.file});
 
@@ -101,7 +102,7 @@ function Examples() {
       <bdi class="mono soft">${cut(each.reply, 160)}</bdi>${each.faults.map((fault, index) => html`<span key=${index} class="bad"><bdi>${fault.message}</bdi></span>`)}</button></li>`)}</ul></div>`;
 }
 
-const latest = () => ({text: contract.value, base: {text: source.value.text, hash: source.value.hash}});
+const latest = (file) => (source.value.file === file ? {text: contract.value, base: {text: source.value.text, hash: source.value.hash}} : draft(file));
 const checked = () => ({text: judged.value.about?.contract, faults: allFaults.value.contract});
 
 export function ContractPanel() {
@@ -110,7 +111,7 @@ export function ContractPanel() {
   const about = judged.value.contract;
   const faults = allFaults.value.contract;
   const {file, text: saved} = source.value;
-  const {save, question} = useSaving({file, latest, checked, show: showContract});
+  const {save, question} = useSaving({file, latest, checked, show: showSaved});
   const tab = ["prompt", "examples"].includes(query.value.get("contract")) ? query.value.get("contract") : "text";
   const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");

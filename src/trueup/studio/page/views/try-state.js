@@ -212,13 +212,15 @@ export async function showSample(showIt, name) {
   return Boolean(found);
 }
 
-/** Show a contract file as `showIt` does, and keep the reply. An unsaved change of the file is kept, and so are the state and context if the file is the same. */
-export function showContract(found, showIt = show) {
+/** Show a contract file with `showIt`, and keep the reply. An unsaved change of the file is kept, and so are the state and context if the file is the same. */
+function showContract(found, showIt) {
   const kept = draft(found.file);
   const situation = source.value.file === found.file ? {state: state.value, context: context.value} : {};
   showIt({...situation, contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text}, {edited: true});
 }
 export const openContract = async (showIt, file) => showContract(await get("/contracts/file", {file}), showIt);
+/** Show a file as it is on disk now, unless another one was opened in the meantime. */
+export const showSaved = (found) => source.value.file === found.file && showContract(found, put);
 export const kindOf = (file) => /\.(json|toml)$/i.exec(file)?.[0].toLowerCase() ?? ".yaml";
 
 // A draft survives reloading the page and signing in again, in this tab only.
