@@ -82,8 +82,7 @@ def backtest(
     began = time.monotonic()
     with open_material(_sources(replies), selection, labels=labels) as material:
         job = BacktestJob(specs, selection, material.labels, on_flips is not None, examples)
-        old = None if specs.old is None else specs.old.name
-        result = Backtest(specs.new.name, old, tuple(material.names), margin)
+        result = Backtest(*specs.titles, tuple(material.names), margin)
         result.tally = FlipTally(most=examples)
         run = _Run(job, material, result, began)
         counted = run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers, guard)

@@ -5,6 +5,7 @@ again.
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from trueup import __version__
@@ -46,6 +47,24 @@ class Specs(NamedTuple):
 
     def portable(self) -> "Specs":
         return Specs(self.new.portable(), None if self.old is None else self.old.portable())
+
+    @property
+    def titles(self) -> tuple[str, str | None]:
+        """The names of both. Two files of the same name also have as many of their folders as tell them apart.
+
+        >>> Specs(ContractSpec("new/a.yaml", name="a.yaml"), ContractSpec("old/a.yaml", name="a.yaml")).titles
+        ('new/a.yaml', 'old/a.yaml')
+        """
+        if self.old is None:
+            return self.new.name, None
+        names = (self.new.name, self.old.name)
+        if names[0] == names[1] and self.new.path and self.old.path:
+            paths = (Path(self.new.path).parts, Path(self.old.path).parts)
+            for steps in range(2, max(map(len, paths)) + 1):
+                new, old = (Path(*parts[-steps:]).as_posix() for parts in paths)
+                if new != old:
+                    return new, old
+        return names
 
     def open(self) -> Pair:
         return Pair(self.new.open(), None if self.old is None else self.old.open())

@@ -43,6 +43,15 @@ def test_it_shows_what_flips_and_the_result(run: Run, both: tuple[str, str]) -> 
     assert (told["total"], told["judged"], told["newly_refused"], told["complete"]) == (12, 12, 3, True)
 
 
+def test_files_of_the_same_name_are_told_apart(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    write_contract(tmp_path / "before" / "new.json", OLD)
+    ran = run("backtest", both[0], "--against", str(tmp_path / "before" / "new.json"), "units.jsonl")
+    assert ran.out.splitlines()[0] == "new.json against before/new.json · units.jsonl"
+    ran = run("backtest", "before/new.json", "--against", "before/new.json", "units.jsonl")
+    assert ran.out.splitlines()[0] == "new.json against new.json · units.jsonl"
+
+
 def test_a_condition_decides_the_exit_code(run: Run, both: tuple[str, str]) -> None:
     base = ("backtest", both[0], "--against", both[1], "units.jsonl", "--json", "--progress", "none")
     assert run(*base, "--fail-if", "newly_refused > 3").code == 0
