@@ -28,7 +28,7 @@ from trueup.store.open import open_store
 from trueup.store.records import Stored
 from trueup.studio.demo.demo import demo
 from trueup.studio.demo.filling import fill
-from trueup.studio.demo.material import example, text
+from trueup.studio.demo.material import copy, example, text
 from trueup.studio.demo.pipeline import write_pipeline
 from trueup.studio.demo.samples import SampleReply, samples
 from trueup.studio.demo.scenes import scenes
@@ -62,6 +62,17 @@ def test_samples_are_listed_for_the_page(served: Any) -> None:
     assert first["name"] == "almost"
     assert first["reply"] == text("replies/15-almost.txt")
     assert set(first) == {"name", "title", "reply", "contract", "kind", "state", "source"}
+
+
+def test_texts_and_copies_do_not_name_a_schema_by_its_path_in_the_checkout(tmp_path: Path) -> None:
+    copy("contracts", tmp_path / "contracts")
+    copy("pipelines/reviews", tmp_path / "reviews")
+    copy("support/triage.yaml", tmp_path / "triage.yaml")
+    copied = [path.read_text("utf-8") for path in tmp_path.rglob("*.yaml")]
+    assert len(copied) > 8
+    assert not [said for said in (*copied, *(sample.contract for sample in samples())) if "$schema=" in said]
+    assert (tmp_path / "contracts" / "profile.yaml").read_text("utf-8").startswith("# The person")
+    assert samples()[0].contract.startswith("# The person")
 
 
 @pytest.fixture(scope="module")

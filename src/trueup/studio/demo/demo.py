@@ -29,7 +29,7 @@ from trueup.store.open import open_store
 from trueup.store.records import new_id
 from trueup.store.store import Store
 from trueup.studio.demo.filling import fill
-from trueup.studio.demo.material import example
+from trueup.studio.demo.material import copy
 from trueup.studio.demo.pipeline import write_pipeline
 from trueup.studio.demo.traffic import DemoRequest, Traffic
 from trueup.studio.settings import StudioSettings
@@ -69,12 +69,12 @@ def demo(settings: StudioSettings, *, size: int = 2600, pause: float = 1.5) -> I
 def _copy(top: Path) -> tuple[Path, ...]:
     """Copies of the examples, free to edit."""
     contracts, replies, runs = (top / name for name in ("contracts", "replies", "runs"))
-    shutil.copytree(example("contracts"), contracts)
+    copy("contracts", contracts)
     for name in _CONTRACTS:
-        shutil.copy(example(name), contracts)
+        copy(name, contracts / Path(name).name)
     replies.mkdir()
     for name, source in _REPLIES.items():
-        shutil.copy(example(source), replies / name)
+        copy(source, replies / name)
     runs.mkdir()
     return contracts, replies, runs
 
@@ -213,7 +213,7 @@ def _commands(top: Path) -> Iterator[tuple[str | Path, ...]]:
     yield "sift", tickets, "--contract", contracts / "triage.yaml", "--out", runs / "tickets"
     yield "sift", people, "--contract", contracts / "people.yaml", "--out", runs / "people"
     yield "sift", tickets, "--contract", top / "before" / "triage.yaml", "--out", runs / "tickets-before"
-    shutil.copytree(example("pipelines/reviews"), pipelines / "reviews")
+    copy("pipelines/reviews", pipelines / "reviews")
     yield "run", pipelines / "reviews", "--run-dir", runs / "reviews"
     write_pipeline(pipelines / "triage")
     yield "run", pipelines / "triage", "--run-dir", runs / "triage"
