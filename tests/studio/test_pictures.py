@@ -1,19 +1,29 @@
-"""These tests take the documentation's pictures from the demo: `--update-snapshots` writes them again.
+"""These tests take the documentation's pictures of pages from the demo and the examples: `--update-snapshots` writes them again.
 
 Without it, each view is opened as for its picture and must show the main content of the picture; pixels differ between
 machines. So do fonts: letters that are missing from many machines' fonts would be empty boxes, so this demo has no
 names with them.
 """
 
+import contextlib
 import re
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
 from tests.studio.demonstrated import demonstrated
+from trueup import Contract, backtest
+from trueup.cli.main import main
+from trueup.material.selection import Selection
+from trueup.store.errors import MICROS
+from trueup.studio.demo.filling import fill
+from trueup.studio.demo.material import copy
+from trueup.studio.demo.traffic import Traffic
 
 SIZE = {"width": 1280, "height": 800}
 FOREIGN = re.compile("[\u2e80-\uffdc]")  # from the first Chinese letters on
@@ -112,3 +122,95 @@ def test_the_picture_of_a_view_can_be_made(
     context.close()
     assert file.exists(), f"{file.name} is missing: run this test with --update-snapshots, and look at it"
     assert struct.unpack(">II", file.read_bytes()[16:24]) == (SIZE["width"], SIZE["height"])
+
+
+# -- pages outside the studio -----------------------------------------------------------------------
+
+NOW = 1_800_000_000 * MICROS
+ALMOST = """Sure! Here is the person you asked for:
+
+```json
+{
+  "name": 'Ada Lovelace',   // the first programmer
+  "age": "thirty-six",
+  "tags": ["math", "poetry",],
+}
+```
+"""
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "tags": {"type": "array"}},
+    "required": ["name", "age"],
+}
+NOTEBOOK = '<!doctype html><meta charset="utf-8"><body style="font: 14px system-ui, sans-serif; margin: 16px">'
+
+
+def _report(folder: Path, root: Path) -> Path:
+    """The report of a sift of the examples."""
+    replies, contract = root / "examples" / "replies" / "people.jsonl", root / "examples" / "contracts" / "people.yaml"
+    ran = CliRunner().invoke(main, ["sift", str(replies), "--contract", str(contract), "--out", str(folder / "out")])
+    assert ran.exit_code == 1, ran.output
+    return folder / "out" / "report.html"
+
+
+def _backtest(folder: Path, root: Path) -> Path:
+    """A backtest of a contract of the demo against its older version."""
+    (folder / "before").mkdir()
+    traffic = Traffic(Random(7), folder / "before")
+    fill(folder / "verdicts.db", traffic, Random(8), NOW, size=2600)
+    copy("contracts/profile.yaml", folder / "profile.yaml")
+    with contextlib.chdir(folder):
+        selection = Selection(contract="profile")
+        found = backtest("profile.yaml", "verdicts.db", against="before/profile.yaml", selection=selection)
+    page = folder / "page.html"
+    page.write_text(found.to_html(), "utf-8")
+    return page
+
+
+def _notebook(folder: Path, root: Path) -> Path:
+    """A refused verdict, as a notebook shows it."""
+    page = folder / "page.html"
+    page.write_text(NOTEBOOK + Contract(PERSON).check(ALMOST)._repr_html_(), "utf-8")
+    return page
+
+
+def _choose_unit(tab: Any) -> None:
+    tab.locator("#code").select_option("C001")
+    tab.wait_for_selector("text=Reply as received")
+
+
+class Page(NamedTuple):
+    """One picture of a page: how the page is made, its content that must be visible, and the steps there."""
+
+    make: Callable[[Path, Path], Path]
+    shows: str
+    width: int
+    height: int
+    act: Callable[[Any], None] = lambda tab: None
+
+
+PAGES = {
+    "report-light": Page(_report, "text=Findings by code", 1200, 2200, _choose_unit),
+    "backtest": Page(_backtest, "text=newly refused", 1280, 860),
+    "notebook": Page(_notebook, "text=refused", 760, 780),
+}
+
+
+@pytest.mark.needs("browser")
+@pytest.mark.parametrize("name", PAGES)
+def test_the_picture_of_a_page_can_be_made(
+    name: str, browser: Any, root: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    page = PAGES[name]
+    context = browser.new_context(
+        viewport={"width": page.width, "height": page.height}, color_scheme="light", reduced_motion="reduce"
+    )
+    tab = context.new_page()
+    tab.goto(page.make(tmp_path, root).as_uri())
+    tab.wait_for_selector(page.shows)
+    page.act(tab)
+    file = root / "docs" / "img" / f"{name}.png"
+    if request.config.getoption("--update-snapshots"):
+        tab.screenshot(path=file)
+    context.close()
+    assert struct.unpack(">II", file.read_bytes()[16:24]) == (page.width, page.height)

@@ -87,10 +87,10 @@ def duration(seconds: float) -> str:
 def amounts(cost: dict[str, Any]) -> list[tuple[str, str]]:
     """The amounts of a cost in words; `unknown` for unobserved amounts."""
     rows = (
-        ("asks", "asks", signed),
+        ("asks", "retries", signed),
         ("tokens", "tokens", signed),
-        ("cost", "money", lambda micros: signed(micros / _MILLION)),
-        ("latency", "waiting", duration),
+        ("cost", "cost", lambda micros: signed(micros / _MILLION)),
+        ("latency", "waiting time", duration),
         ("failed", "requests that fail and are not charged", signed),
     )
     return [(word, "unknown" if cost[name] is None else write(cost[name])) for name, word, write in rows]
@@ -109,10 +109,10 @@ def how_computed(cost: dict[str, Any]) -> str:
     if seen["tokens_per_ask"] is not None:
         each.append(f"{seen['tokens_per_ask']:,.0f} tokens")
     if seen["cost_per_ask"] is not None:
-        each.append(f"{seen['cost_per_ask'] / _MILLION:.4g} units of money")
+        each.append(f"a cost of {seen['cost_per_ask'] / _MILLION:.4g}")
     if seen["seconds_per_ask"] is not None:
         each.append(f"{seen['seconds_per_ask']:.2g} s")
-    return f"{told}; on average, an ask takes {', '.join(each)}" if each else told
+    return f"{told}; on average, a retry takes {', '.join(each)}" if each else told
 
 
 def conclusion(found: "Backtest") -> str:

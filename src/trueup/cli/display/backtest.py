@@ -277,10 +277,7 @@ def _cost(found: "Backtest", width: int) -> "Iterator[Line]":
         yield from _wrapped(f"Cost: {how_computed(cost)}", width)
         return
     per = " a month" if cost["monthly"] else " for these replies"
-    parts = [
-        f"{amount} {word}" if amount != "unknown" else f"{word} unknown"
-        for word, amount in amounts(cost["monthly"] or cost)
-    ]
+    parts = [f"{word} {amount}" for word, amount in amounts(cost["monthly"] or cost)]
     yield from _wrapped(f"Cost{per}: {' · '.join(parts)}", width)
     yield from _wrapped(how_computed(cost), width, "dim", "  ")
 

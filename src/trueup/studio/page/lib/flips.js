@@ -71,7 +71,7 @@ function Cost({cost}) {
   const {asks, cost: micros, latency} = monthly ?? cost;
   const title = monthly ? "regenerations a month" : "regenerations";
   if (asks == null) return html`<${Card} figure="–" title=${title}>unknown: no request was repeated<//>`;
-  const amounts = [micros != null && money(Math.abs(micros)), latency != null && `${waiting(Math.abs(latency))} of waiting`].filter(Boolean);
+  const amounts = [micros != null && money(Math.abs(micros)), latency != null && `${waiting(Math.abs(latency))} of waiting time`].filter(Boolean);
   const what = amounts.length ? `${asks > 0 ? "costs" : "saves"} ${amounts.join(" and ")}` : "money and time were not recorded";
   return html`<${Card} figure=${signed(asks)} title=${title}>${asks ? what : "no request would be repeated"}<//>`;
 }
