@@ -12,6 +12,7 @@ RETRIED: dict[str, str] = {}
 # The additional work of a soak, by the file that does it; `make soak` prints this.
 LONGER = {
     "tests/conftest.py": "every property: 10,000 new random examples instead of the same 60",
+    "tests/test_hashes.py": "every text of the tests and examples with 100 seeds for the hashes of strings instead of 3",
     "tests/growth.py": "growth: every shape at its full size",
     "tests/recover/test_growth.py": "growth: every token behind every start and under every contract, every mark of calls, 2,000 random runs of tokens",
     "tests/threats/test_large.py": "growth: ten megabytes of every kind of text under every kind of contract",

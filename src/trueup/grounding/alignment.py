@@ -6,6 +6,7 @@ and looks at a bounded number of places. Each place takes time in proportion to 
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from rapidfuzz import fuzz, process
@@ -192,10 +193,13 @@ def _negations(words: list[str]) -> int:
 def closest(phrase: "Phrase", document: IndexedText) -> tuple[int, int] | None:
     """The first and last word of the passage that shares most words with a phrase; None below half of them."""
     words = document.words
-    present = [word for word in set(phrase.folded) if word in words.places]
-    weights = {word: 0.3 if word in known("light") else 1.0 for word in present}
-    total = sum(0.3 if word in known("light") else 1.0 for word in set(phrase.folded))
-    if not present or sum(weights.values()) * 2 < total:
+    said = dict.fromkeys(
+        phrase.folded
+    )  # in order, and summed exactly: the result must not depend on the hashes of words
+    present = [word for word in said if word in words.places]
+    weights = {word: _LIGHT if word in known("light") else 1.0 for word in present}
+    total = fsum(_LIGHT if word in known("light") else 1.0 for word in said)
+    if not present or fsum(weights.values()) * 2 < total:
         return None
     anchor = min(present, key=lambda word: (weights[word] < 1, len(words.places[word])))
     at, count = phrase.folded.index(anchor), len(phrase.folded)
@@ -204,7 +208,7 @@ def closest(phrase: "Phrase", document: IndexedText) -> tuple[int, int] | None:
     for place in words.places[anchor][:_MOST_PLACES]:
         first, last = max(0, place - at - slack), min(len(words) - 1, place + count - at - 1 + slack)
         here = [index for index in range(first, last + 1) if words.folded[index] in weights]
-        score = sum(weights[word] for word in {words.folded[index] for index in here})
+        score = fsum(weights[word] for word in {words.folded[index] for index in here})
         if best is None or score > best[0]:
             best = (score, here[0], here[-1])
     return None if best is None or best[0] * 2 < total else best[1:]

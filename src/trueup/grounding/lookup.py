@@ -421,7 +421,7 @@ class Lookup:
 
     def _nearest_words(self, phrase: Phrase) -> Where | None:
         """The text around the word that is most similar to one of the longest words of the phrase."""
-        wanted = sorted(set(phrase.folded), key=len, reverse=True)[:3]
+        wanted = sorted(dict.fromkeys(phrase.folded), key=len, reverse=True)[:3]
         best: tuple[float, Where] | None = None
         for document in self._sources.documents:
             words = document.content.words
