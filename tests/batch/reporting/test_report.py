@@ -253,23 +253,6 @@ def test_it_is_readable_in_light_and_dark_and_on_a_phone(browser: Any, page: Pat
     tab.close()
 
 
-@pytest.mark.needs("browser")
-def test_the_pictures_of_the_report_in_the_docs_can_be_made(
-    browser: Any, page: Path, root: Path, request: pytest.FixtureRequest
-) -> None:
-    for scheme in ("light", "dark"):
-        tab, _, _ = opened(browser, page, color_scheme=scheme)
-        tab.locator("#fixes button", has_text="C001").click()
-        tab.evaluate("() => scrollTo(0, 0)")
-        taken = tab.screenshot(full_page=True)
-        kept = root / "docs" / "img" / f"report-{scheme}.png"
-        if request.config.getoption("--update-snapshots"):
-            kept.write_bytes(taken)
-        assert len(taken) > 50_000
-        assert kept.read_bytes()[:4] == taken[:4]
-        tab.close()
-
-
 def _contrast(*colors: str) -> float:
     def light(color: str) -> float:
         parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
