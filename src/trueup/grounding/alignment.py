@@ -193,9 +193,8 @@ def _negations(words: list[str]) -> int:
 def closest(phrase: "Phrase", document: IndexedText) -> tuple[int, int] | None:
     """The first and last word of the passage that shares most words with a phrase; None below half of them."""
     words = document.words
-    said = dict.fromkeys(
-        phrase.folded
-    )  # in order, and summed exactly: the result must not depend on the hashes of words
+    # In order, and summed exactly: the result must not depend on the hashes of words.
+    said = dict.fromkeys(phrase.folded)
     present = [word for word in said if word in words.places]
     weights = {word: _LIGHT if word in known("light") else 1.0 for word in present}
     total = fsum(_LIGHT if word in known("light") else 1.0 for word in said)

@@ -156,7 +156,8 @@ def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
     for key in SCHEMAS:
         schema: Any = source.get(key)
         if isinstance(schema, dict):
-            return plain_schema(_unwrapped(schema))
+            wrapper = wrapper_of(schema)
+            return plain_schema(schema if wrapper is None else schema[wrapper])
         if isinstance(schema, list):
             return _simple(schema, f"{where}.{key}")
         if _is_model(schema):
@@ -173,12 +174,12 @@ def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
     return True
 
 
-def _unwrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema itself: Bedrock wraps it in `json`, Vercel in `jsonSchema`."""
+def wrapper_of(schema: dict[str, Any]) -> str | None:
+    """The key that has the schema itself: Bedrock wraps it in `json`, Vercel in `jsonSchema`."""
     for key in ("json", "jsonSchema"):
         if isinstance(schema.get(key), dict) and "properties" not in schema:
-            return dict(schema[key])
-    return schema
+            return key
+    return None
 
 
 def _row(value: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ const showHead = () => {
   const card = (number, label, small, kind = "") =>
     make("div", { class: `card ${kind}` }, make("b", {}, typeof number === "number" ? count(number) : number), make("span", {}, label), make("small", {}, small));
   const shown = (kind) => `${rate(kind).share} · ${rate(kind).interval}`;
-  const [retries, tokens, ...others] = data.cost.rows;
+  const [retries, ...amounts] = data.cost.rows;
   const cards = [
     card(rate("newly_accepted").count, "newly accepted", shown("newly_accepted"), rate("newly_accepted").count ? "good" : ""),
     card(rate("newly_refused").count, "newly refused", shown("newly_refused"), rate("newly_refused").count ? "bad" : ""),
@@ -17,7 +17,7 @@ const showHead = () => {
   if (rate("value_changed").count) cards.push(card(rate("value_changed").count, "another value", shown("value_changed")));
   cards.push(card(rate("unchanged").count, "unchanged", `McNemar ${data.p}`));
   if (data.cost.known) {
-    const known = [tokens, ...others.slice(0, 2)].filter(([, amount]) => amount !== "unknown");
+    const known = amounts.slice(0, 3).filter(([, amount]) => amount !== "unknown");
     cards.push(card(retries[1], data.cost.per === "month" ? "retries a month" : "retries", known.map(([name, amount]) => `${name} ${amount}`).join(" · ") || "tokens and cost unknown"));
   }
   $("cards").append(...cards);

@@ -9,14 +9,14 @@ from typing import Any
 
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, fault
-from trueup.contract.lint.words import near_word, strange_words
-from trueup.read.definitions import MAPS, SCHEMAS, bodies
+from trueup.contract.lint.words import lint_words, near_word
+from trueup.read.definitions import MAPS, SCHEMAS, bodies, wrapper_of
 from trueup.read.parameters import SNAKE
 from trueup.verdict.paths import Parts
 
-_MISSPELT = ("description", "parameters", "input_schema", "inputSchema")
-_KNOWN = frozenset({*_MISSPELT, *SCHEMAS, *MAPS})
-_FOR_ARGUMENTS = ("arguments", "params", "param", "schema", "input", "properties")
+_MEANT = ("description", "parameters", "input_schema", "inputSchema")
+_SCHEMAS = frozenset({*SCHEMAS, *MAPS})
+_OTHER_WORDS = ("arguments", "params", "param", "schema", "input", "properties")
 
 
 def lint_tool_keys(item: Any, at: Parts, marks: Origins) -> Iterator[Fault]:
@@ -28,30 +28,24 @@ def lint_tool_keys(item: Any, at: Parts, marks: Origins) -> Iterator[Fault]:
 
 
 def _keys(body: Mapping[str, Any], at: Parts, marks: Origins) -> Iterator[Fault]:
-    takes_any = not any(key in body for key in _KNOWN - {"description"})
+    takes_any = _SCHEMAS.isdisjoint(body)
     for key, value in body.items():
-        word = str(key)
-        near = "" if word in _KNOWN else near_word(word, _MISSPELT)
-        effect = "has no effect"
-        if not near and takes_any and value and isinstance(value, dict | list) and word in _FOR_ARGUMENTS:
-            near, effect = "parameters", "does not describe its arguments, so any are accepted"
+        if key in _SCHEMAS or key in _MEANT:
+            continue
+        near, effect = near_word(str(key), _MEANT), "it has no effect"
+        if not near and takes_any and key in _OTHER_WORDS and value and isinstance(value, dict | list):
+            near, effect = "parameters", "the tool accepts any arguments"
         if near and near not in body:
             path = (*at, key)
-            message = f"{word!r} is not a key of a tool and {effect}"
+            message = f"{str(key)!r} is not a key of a tool, so {effect}"
             yield fault("N023", marks.key(path), path, message, f"Did you mean {near!r}?")
 
 
 def _keywords(body: Mapping[str, Any], at: Parts, marks: Origins) -> Iterator[Fault]:
     for key in SCHEMAS:
-        path: Parts = (*at, key)
-        schema = body.get(key)
-        for wrapper in ("json", "jsonSchema"):
-            if isinstance(schema, dict) and isinstance(schema.get(wrapper), dict):
-                schema, path = schema[wrapper], (*path, wrapper)
+        schema, path = body.get(key), (*at, key)
+        if isinstance(schema, dict) and (wrapper := wrapper_of(schema)) is not None:
+            schema, path = schema[wrapper], (*path, wrapper)
         # otherwise its keys may be names of parameters
         if isinstance(schema, dict) and (isinstance(schema.get("type"), str) or "properties" in schema):
-            for inner, near in strange_words(schema):
-                if inner and inner[-1] not in SNAKE:
-                    whole = (*path, *inner)
-                    message = f"{inner[-1]!r} is not a JSON Schema keyword, so it has no effect"
-                    yield fault("N023", marks.key(whole), whole, message, f"Did you mean {near!r}?")
+            yield from lint_words(schema, marks, path, SNAKE)

@@ -4,7 +4,7 @@ JSON Schema ignores unknown keys, so `requried: [name]` silently requires nothin
 are treated as the author's notes. Only the spelling is judged here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from trueup.verdict.paths import Parts
@@ -74,12 +74,14 @@ def placed_schemas(schema: Any) -> Iterator[tuple[Parts, dict[str, Any]]]:
                 open_.append(((*path, word), value))
 
 
-def lint_words(schema: Any, marks: "Origins") -> "Iterator[Fault]":
-    """The misspelled keywords in the schema of a contract file, each at its key."""
+def lint_words(schema: Any, marks: "Origins", at: Parts = ("schema",), known: Container[Any] = ()) -> "Iterator[Fault]":
+    """The misspelled keywords in a schema at a path of a contract file, each at its key. Words in `known` are correct there."""
     from trueup.contract.files.faults import fault  # the file readers are loaded only if a file is read
 
     for path, near in strange_words(schema):
-        whole: Parts = ("schema", *path)
+        if path and path[-1] in known:
+            continue
+        whole: Parts = (*at, *path)
         message = f"{path[-1]!r} is not a JSON Schema keyword, so it has no effect" if path else _NONE
         yield fault("N023", marks.key(whole), whole, message, f"Did you mean {near!r}?" if near else "")
 

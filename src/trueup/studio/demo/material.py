@@ -1,6 +1,8 @@
 """Material: finds trueup's examples. It takes a name such as `contracts/salon.yaml` and returns its path or text, or copies it.
 
-Texts and copies do not have the first line that names a JSON Schema for editors: its path is only right in the checkout. A wheel contains the examples beside this file (`force-include` in pyproject.toml); a checkout has them at its top.
+Texts and copies leave out the first line that names a JSON Schema for editors: its path is only right in the checkout.
+
+A wheel contains the examples beside this file (`force-include` in pyproject.toml); a checkout has them at its top.
 """
 
 import shutil

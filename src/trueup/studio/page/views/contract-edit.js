@@ -39,7 +39,7 @@ function useFaults(file, text, first, kind) {
       abort.abort();
     };
   }, [file, text, kind]);
-  return {faults: found.value.faults, checked: found.value.text === text, unknown: found.value.failure, last: () => found.peek()};
+  return {faults: found.value.faults, checked: found.value.text === text, unknown: found.value.failure, linted: () => found.peek()};
 }
 
 /** Which replies are judged again; all of it is in the URL. */
@@ -54,14 +54,14 @@ export function Edit({file, loaded, reload, show, shown}) {
   const kept = draft(file);
   const {text, base} = latest();
   const editable = may("edit") && !loaded.read_only;
-  const {faults, checked, unknown, last} = useFaults(file, text, loaded.faults, loaded.kind);
+  const {faults, checked, unknown, linted} = useFaults(file, text, loaded.faults, loaded.kind);
   const errors = faults.filter((fault) => fault.level === "error").length;
   const asked = selected();
   const wanted = shown && about.value.store && (kept || asked.against) && !unknown;
   const backtest = useWork("/backtest", wanted ? {file, text, ...asked} : null, {ready: checked && !errors, pause: PAUSE});
   const difference = kept ? lines(base.text, text) : [];
   const many = changes(difference);
-  const saving = useSaving({file, latest, checked: last, reload, show});
+  const saving = useSaving({file, latest, linted, reload, show});
   const discard = () => {
     forget(file);
     say("Discarded. Undo in the editor (Ctrl+Z) brings your change back.");

@@ -13,9 +13,9 @@ const errorsIn = (faults) => faults.filter((fault) => fault.level === "error");
  * How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the current file on disk.
  *
  * A key may arrive before the last typed text is drawn or checked, so both are functions: `latest(file)` returns the text of the file as
- * `{text, base}`, and `checked` the linter's last answer, `{text, faults}`. The studio checks each text again before it writes it.
+ * `{text, base}`, and `linted()` the linter's last answer, `{text, faults}`. The studio checks each text again before it writes it.
  */
-export function useSaving({file, latest, checked, show, reload = () => {}}) {
+export function useSaving({file, latest, linted, show, reload = () => {}}) {
   const busy = useSignal(false);
   const asked = useSignal(null);
   const close = () => (asked.value = null);
@@ -47,7 +47,8 @@ export function useSaving({file, latest, checked, show, reload = () => {}}) {
   };
   const save = () => {
     const {text, base} = latest(file);
-    const errors = checked().text === text ? errorsIn(checked().faults) : [];
+    const last = linted();
+    const errors = last.text === text ? errorsIn(last.faults) : [];
     if (errors.length) asked.value = {kind: "faulty", hash: base.hash, errors};
     else write(base.hash, false);
   };

@@ -103,7 +103,7 @@ function Examples() {
 }
 
 const latest = (file) => (source.value.file === file ? {text: contract.value, base: {text: source.value.text, hash: source.value.hash}} : draft(file));
-const checked = () => ({text: judged.value.about?.contract, faults: allFaults.value.contract});
+const linted = () => ({text: judged.value.about?.contract, faults: allFaults.value.contract});
 
 export function ContractPanel() {
   const [over, drops] = useDrop(openFromDisk);
@@ -111,7 +111,7 @@ export function ContractPanel() {
   const about = judged.value.contract;
   const faults = allFaults.value.contract;
   const {file, text: saved} = source.value;
-  const {save, question} = useSaving({file, latest, checked, show: showSaved});
+  const {save, question} = useSaving({file, latest, linted, show: showSaved});
   const tab = ["prompt", "examples"].includes(query.value.get("contract")) ? query.value.get("contract") : "text";
   const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");
